@@ -1,0 +1,258 @@
+//! The errors of the crate: what is wrong, where, and what to do about it.
+
+use std::fmt;
+use std::ops::Range;
+
+/// The crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A text that does not follow its grammar, with the place and a picture of it.
+    #[error("{0}")]
+    Syntax(Box<Snippet>),
+
+    /// A word that cannot be a name.
+    #[error("`{name}` is not a name: {problem}")]
+    BadName {
+        /// The word.
+        name: String,
+        /// Why not.
+        problem: String,
+    },
+
+    /// An observation with an atom that the signature does not list.
+    #[error("`{atom}` is not in the signature: {hint}")]
+    UnknownAtom {
+        /// The atom.
+        atom: String,
+        /// What the signature has instead.
+        hint: String,
+    },
+
+    /// A formula about atoms that the signature does not list.
+    #[error("`{atom}` cannot be observed: {problem}")]
+    NotInSignature {
+        /// The atom.
+        atom: String,
+        /// What is missing.
+        problem: String,
+    },
+
+    /// A machine that cannot be: an unknown state, an edge out of a terminal state, ….
+    #[error("{place}: {problem}")]
+    Machine {
+        /// The offending part, as `edge 3 (u0 -> u9)` or `state 2 (u1)`.
+        place: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// An error inside a part of something larger.
+    #[error("{place}: {source}")]
+    Within {
+        /// The part, as `edge 3 (u0 -> u1)`.
+        place: String,
+        /// What is wrong with it.
+        source: Box<Error>,
+    },
+
+    /// JSON that is malformed or of the wrong shape.
+    #[error("{file}:{line}:{column}: {problem}")]
+    Json {
+        /// The file, or what stands for it.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong.
+        problem: String,
+    },
+
+    /// A file that cannot be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+
+    /// Work that would exceed a limit.
+    #[error("{what}: more than the limit of {limit}; {hint}")]
+    Limit {
+        /// What was counted.
+        what: String,
+        /// How many are allowed.
+        limit: usize,
+        /// What to do instead.
+        hint: String,
+    },
+
+    /// A conversion into a format that cannot say it.
+    #[error("{place}: {problem}")]
+    Inexpressible {
+        /// The part that cannot be said.
+        place: String,
+        /// Why.
+        problem: String,
+    },
+}
+
+impl Error {
+    /// Names the file the error is in, where it has a place but no file yet.
+    #[must_use]
+    pub fn in_file(self, name: &str) -> Self {
+        match self {
+            Self::Syntax(mut snippet) => {
+                snippet.file.get_or_insert_with(|| name.to_owned());
+                Self::Syntax(snippet)
+            }
+            Self::Json {
+                file,
+                line,
+                column,
+                problem,
+            } if file.is_empty() => Self::Json {
+                file: name.to_owned(),
+                line,
+                column,
+                problem,
+            },
+            error @ (Self::Json { .. } | Self::Io { .. }) => error,
+            other => other.within(name.to_owned()),
+        }
+    }
+
+    /// Says which part of something larger the error is in.
+    #[must_use]
+    pub(crate) fn within(self, place: String) -> Self {
+        Self::Within {
+            place,
+            source: Box::new(self),
+        }
+    }
+
+    /// The line and column of the error, from 1, where it has them.
+    pub fn position(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Syntax(snippet) => Some((snippet.line, snippet.column)),
+            Self::Json { line, column, .. } => Some((*line, *column)),
+            Self::Within { source, .. } => source.position(),
+            _ => None,
+        }
+    }
+}
+
+/// A mistake at a range of bytes of the text being read; becomes a [`Snippet`] once the text is known.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) at: Range<usize>,
+    pub(crate) problem: String,
+}
+
+impl Fault {
+    pub(crate) fn new(at: Range<usize>, problem: impl Into<String>) -> Self {
+        Self {
+            at,
+            problem: problem.into(),
+        }
+    }
+
+    /// The same mistake where the text read starts `by` bytes into a larger one.
+    pub(crate) fn shifted(self, by: usize) -> Self {
+        Self {
+            at: self.at.start + by..self.at.end + by,
+            problem: self.problem,
+        }
+    }
+
+    /// The error with a picture of its place in `text`.
+    pub(crate) fn located(self, text: &str) -> Error {
+        Error::Syntax(Box::new(Snippet::new(text, self.at, self.problem)))
+    }
+}
+
+/// A place in a text, the line it is on, and what is wrong there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    file: Option<String>,
+    line: usize,
+    column: usize,
+    problem: String,
+    excerpt: String,
+    indent: usize,
+    width: usize,
+}
+
+/// How much of a long line to show on either side of the place.
+const CONTEXT: usize = 60;
+
+impl Snippet {
+    fn new(text: &str, at: Range<usize>, problem: String) -> Self {
+        let start = floor_char(text, at.start);
+        let end = floor_char(text, at.end.max(start));
+        let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
+        let before: Vec<char> = text[line_start..start].chars().collect();
+        let marked = text[start..end.min(line_end)].chars().count();
+        let after: Vec<char> = text[start..line_end].trim_end().chars().take(2 * CONTEXT).collect();
+
+        let cut = before.len().saturating_sub(CONTEXT);
+        let mut excerpt = String::new();
+        if cut > 0 {
+            excerpt.push('…');
+        }
+        let shown = &before[cut..];
+        excerpt.extend(shown.iter().map(|c| visible(*c)));
+        let indent = excerpt.chars().count();
+        excerpt.extend(after.iter().take(CONTEXT).map(|c| visible(*c)));
+        if after.len() > CONTEXT {
+            excerpt.push('…');
+        }
+        Self {
+            file: None,
+            line: text[..line_start].matches('\n').count() + 1,
+            column: before.len() + 1,
+            problem,
+            excerpt,
+            indent,
+            width: marked.clamp(1, CONTEXT),
+        }
+    }
+}
+
+/// Control characters would garble a terminal.
+fn visible(c: char) -> char {
+    match c {
+        '\t' => ' ',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    }
+}
+
+fn floor_char(text: &str, mut i: usize) -> usize {
+    i = i.min(text.len());
+    while !text.is_char_boundary(i) {
+        i -= 1;
+    }
+    i
+}
+
+impl fmt::Display for Snippet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{file}:")?;
+        }
+        let number = self.line.to_string();
+        let gutter = " ".repeat(number.len());
+        writeln!(f, "{}:{}: {}", self.line, self.column, self.problem)?;
+        writeln!(f, " {gutter} |")?;
+        writeln!(f, " {number} | {}", self.excerpt)?;
+        let (indent, carets) = (" ".repeat(self.indent), "^".repeat(self.width));
+        write!(f, " {gutter} | {indent}{carets}")
+    }
+}

@@ -1,0 +1,108 @@
+//! Splits the text of a formula into tokens, Unicode and ASCII alike.
+
+use std::ops::Range;
+
+use super::atom::Quantifier;
+use super::atom::is_name_char;
+
+/// A token of the formula language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Token<'a> {
+    Word(&'a str),
+    True,
+    Not,
+    And,
+    Or,
+    Quantifier(Quantifier),
+    Open,
+    Close,
+    Comma,
+    Dot,
+    Unknown(char),
+    End,
+}
+
+impl Token<'_> {
+    /// The token as an error message names it.
+    pub(crate) fn describe(self) -> String {
+        match self {
+            Self::Word(word) => {
+                let short: String = word.chars().take(40).collect();
+                format!("`{short}{}`", if short.len() < word.len() { "…" } else { "" })
+            }
+            Self::True => "`true`".to_owned(),
+            Self::Not => "`not`".to_owned(),
+            Self::And => "`and`".to_owned(),
+            Self::Or => "`or`".to_owned(),
+            Self::Quantifier(Quantifier::Exists) => "`exists`".to_owned(),
+            Self::Quantifier(Quantifier::Forall) => "`forall`".to_owned(),
+            Self::Open => "`(`".to_owned(),
+            Self::Close => "`)`".to_owned(),
+            Self::Comma => "`,`".to_owned(),
+            Self::Dot => "`.`".to_owned(),
+            Self::Unknown(c) if c.is_control() => format!("the character U+{:04X}", c as u32),
+            Self::Unknown(c) => format!("`{c}`"),
+            Self::End => "the end".to_owned(),
+        }
+    }
+}
+
+/// Reads tokens one at a time.
+pub(crate) struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Lexer<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// The next token and its place; [`Token::End`] for ever once the text is used up.
+    pub(crate) fn next(&mut self) -> (Token<'a>, Range<usize>) {
+        let rest = self.text[self.at..].trim_start();
+        let start = self.text.len() - rest.len();
+        let Some(first) = rest.chars().next() else {
+            self.at = self.text.len();
+            return (Token::End, self.text.trim_end().len()..self.text.len());
+        };
+        let (token, length) = if is_name_char(first) {
+            let length = rest.find(|c| !is_name_char(c)).unwrap_or(rest.len());
+            (word(&rest[..length]), length)
+        } else {
+            let doubled = rest.starts_with("&&") || rest.starts_with("||");
+            let length = first.len_utf8() + usize::from(doubled);
+            (symbol(first), length)
+        };
+        self.at = start + length;
+        (token, start..self.at)
+    }
+}
+
+fn word(text: &str) -> Token<'_> {
+    match text {
+        "true" => Token::True,
+        "not" => Token::Not,
+        "and" => Token::And,
+        "or" => Token::Or,
+        "exists" => Token::Quantifier(Quantifier::Exists),
+        "forall" => Token::Quantifier(Quantifier::Forall),
+        _ => Token::Word(text),
+    }
+}
+
+fn symbol(c: char) -> Token<'static> {
+    match c {
+        '⊤' => Token::True,
+        '¬' | '!' => Token::Not,
+        '∧' | '&' => Token::And,
+        '∨' | '|' => Token::Or,
+        '∃' => Token::Quantifier(Quantifier::Exists),
+        '∀' => Token::Quantifier(Quantifier::Forall),
+        '(' => Token::Open,
+        ')' => Token::Close,
+        ',' => Token::Comma,
+        '.' => Token::Dot,
+        c => Token::Unknown(c),
+    }
+}

@@ -1,0 +1,311 @@
+//! The parser of formulae: operator precedence with an explicit stack, linear in the text, never recursive.
+//!
+//! ```text
+//! formula    ::= formula `or` formula | formula `and` formula | `not` formula | `(` formula `)` | `true` | atom
+//! atom       ::= ground | (`exists` | `forall`) variable {[`,`] variable} `.` ground
+//! ground     ::= name [`(` name {`,` name} `)`]
+//! ```
+//! `not` binds tighter than `and`, `and` tighter than `or`; a quantifier governs its own atom and no more.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::str::FromStr;
+
+use super::atom::{GroundAtom, Name, QuantifiedAtom, Quantifier, Term};
+use super::formula::{Formula, Node};
+use super::lexer::{Lexer, Token};
+use crate::error::{Error, Fault, Result};
+
+type Parsed<T> = std::result::Result<T, Fault>;
+
+/// Parses a whole formula.
+pub(crate) fn formula(text: &str) -> Parsed<Formula> {
+    Parser::new(text).formula()
+}
+
+impl FromStr for Formula {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        formula(text).map_err(|fault| fault.located(text))
+    }
+}
+
+impl FromStr for GroundAtom {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Parser::new(text).lone_atom().map_err(|fault| fault.located(text))
+    }
+}
+
+/// What waits on the stack for its operands.
+enum Pending {
+    Parenthesis(Range<usize>),
+    Not,
+    /// So many `and`s seen.
+    And(u32),
+    /// So many `or`s seen.
+    Or(u32),
+}
+
+struct Parser<'a> {
+    lexer: Lexer<'a>,
+    token: Token<'a>,
+    at: Range<usize>,
+    nodes: Vec<Node>,
+    pending: Vec<Pending>,
+    variables: HashSet<&'a str>,
+    /// Where each constant was first written.
+    constants: HashMap<&'a str, Range<usize>>,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut lexer = Lexer::new(text);
+        let (token, at) = lexer.next();
+        Self {
+            lexer,
+            token,
+            at,
+            nodes: Vec::new(),
+            pending: Vec::new(),
+            variables: HashSet::new(),
+            constants: HashMap::new(),
+        }
+    }
+
+    fn formula(mut self) -> Parsed<Formula> {
+        loop {
+            self.operand()?;
+            if !self.operator()? {
+                break;
+            }
+        }
+        self.no_stray_variables()?;
+        Ok(Formula::from_postfix(self.nodes))
+    }
+
+    /// Reads one operand, with the negations and opening parentheses before it.
+    fn operand(&mut self) -> Parsed<()> {
+        loop {
+            match self.token {
+                Token::Not => self.pending.push(Pending::Not),
+                Token::Open => self.pending.push(Pending::Parenthesis(self.at.clone())),
+                Token::True => {
+                    self.nodes.push(Node::True);
+                    self.advance();
+                    return Ok(());
+                }
+                Token::Quantifier(quantifier) => {
+                    let atom = self.quantified_atom(quantifier)?;
+                    self.nodes.push(Node::Atom(atom.into()));
+                    return Ok(());
+                }
+                Token::Word("false") => return Err(self.fault("there is no `false`: write `not true`")),
+                Token::Word(_) => {
+                    let (predicate, arguments) = self.application()?;
+                    let mut constants = Vec::with_capacity(arguments.len());
+                    for (word, at) in arguments {
+                        constants.push(name(word, &at)?);
+                        self.constants.entry(word).or_insert(at);
+                    }
+                    self.nodes
+                        .push(Node::Atom(GroundAtom::new(predicate, constants).into()));
+                    return Ok(());
+                }
+                _ => return Err(self.expected("an atom, `true`, `not`, `exists`, `forall` or `(`")),
+            }
+            self.advance();
+        }
+    }
+
+    /// Reads closing parentheses and the operator after an operand; `false` at the end of the text.
+    fn operator(&mut self) -> Parsed<bool> {
+        loop {
+            self.reduce_negations();
+            match self.token {
+                Token::And => {
+                    if let Some(Pending::And(seen)) = self.pending.last_mut() {
+                        *seen += 1;
+                    } else {
+                        self.pending.push(Pending::And(1));
+                    }
+                }
+                Token::Or => {
+                    self.reduce_conjunction();
+                    if let Some(Pending::Or(seen)) = self.pending.last_mut() {
+                        *seen += 1;
+                    } else {
+                        self.pending.push(Pending::Or(1));
+                    }
+                }
+                Token::Close => {
+                    self.reduce_joins();
+                    match self.pending.pop() {
+                        Some(Pending::Parenthesis(_)) => {
+                            self.advance();
+                            continue;
+                        }
+                        _ => return Err(self.fault("this `)` closes nothing")),
+                    }
+                }
+                Token::End => {
+                    self.reduce_joins();
+                    return match self.pending.pop() {
+                        Some(Pending::Parenthesis(at)) => Err(Fault::new(at, "this `(` is never closed")),
+                        _ => Ok(false),
+                    };
+                }
+                _ => return Err(self.expected("`and`, `or` or the end of the formula")),
+            }
+            self.advance();
+            return Ok(true);
+        }
+    }
+
+    fn reduce_negations(&mut self) {
+        while let Some(Pending::Not) = self.pending.last() {
+            self.pending.pop();
+            self.nodes.push(Node::Not);
+        }
+    }
+
+    fn reduce_conjunction(&mut self) {
+        if let Some(Pending::And(seen)) = self.pending.last() {
+            self.nodes.push(Node::And(seen + 1));
+            self.pending.pop();
+        }
+    }
+
+    fn reduce_joins(&mut self) {
+        self.reduce_conjunction();
+        if let Some(Pending::Or(seen)) = self.pending.last() {
+            self.nodes.push(Node::Or(seen + 1));
+            self.pending.pop();
+        }
+    }
+
+    fn quantified_atom(&mut self, quantifier: Quantifier) -> Parsed<QuantifiedAtom> {
+        let word = self.token.describe();
+        self.advance();
+        let mut variables: HashMap<&str, (u32, Range<usize>, bool)> = HashMap::new();
+        loop {
+            match self.token {
+                Token::Word(variable) => {
+                    let number = variables.len() as u32;
+                    if variables.insert(variable, (number, self.at.clone(), false)).is_some() {
+                        return Err(self.fault(&format!("{} is bound twice", self.token.describe())));
+                    }
+                    self.variables.insert(variable);
+                    self.advance();
+                    if self.token == Token::Comma {
+                        self.advance();
+                        if self.token == Token::Dot {
+                            return Err(self.expected("a variable after `,`"));
+                        }
+                    }
+                }
+                Token::Dot if !variables.is_empty() => break,
+                _ if variables.is_empty() => return Err(self.expected(&format!("a variable after {word}"))),
+                _ => return Err(self.expected(&format!("another variable or the `.` of {word}"))),
+            }
+        }
+        self.advance();
+        if !matches!(self.token, Token::Word(_)) {
+            return Err(self.expected(&format!("the atom that {word} is about")));
+        }
+        let (predicate, arguments) = self.application()?;
+        let mut terms = Vec::with_capacity(arguments.len());
+        for (word, at) in arguments {
+            if let Some((number, _, used)) = variables.get_mut(word) {
+                *used = true;
+                terms.push(Term::Variable(*number));
+            } else {
+                terms.push(Term::Constant(name(word, &at)?));
+                self.constants.entry(word).or_insert(at);
+            }
+        }
+        // In textual order, so that the same text always gives the same message.
+        let unused = (variables.iter().filter(|(_, (_, _, used))| !used)).min_by_key(|(_, (number, ..))| *number);
+        if let Some((variable, (_, at, _))) = unused {
+            let problem = format!("the variable `{variable}` does not occur in the atom after the `.`");
+            return Err(Fault::new(at.clone(), problem));
+        }
+        Ok(QuantifiedAtom::new(quantifier, predicate, terms).expect("every variable occurs, and there is one"))
+    }
+
+    /// `p` or `p(w, …)`: the predicate and its arguments with their places.
+    fn application(&mut self) -> Parsed<(Name, Vec<(&'a str, Range<usize>)>)> {
+        let Token::Word(predicate) = self.token else {
+            return Err(self.expected("an atom"));
+        };
+        let predicate = name(predicate, &self.at)?;
+        self.advance();
+        let mut arguments = Vec::new();
+        if self.token == Token::Open {
+            loop {
+                self.advance();
+                let Token::Word(argument) = self.token else {
+                    return Err(self.expected("a constant or a variable"));
+                };
+                arguments.push((argument, self.at.clone()));
+                self.advance();
+                match self.token {
+                    Token::Comma => {}
+                    Token::Close => break,
+                    _ => return Err(self.expected("`,` or `)`")),
+                }
+            }
+            self.advance();
+        }
+        Ok((predicate, arguments))
+    }
+
+    /// A ground atom that is the whole text.
+    fn lone_atom(mut self) -> Parsed<GroundAtom> {
+        if !matches!(self.token, Token::Word(_)) {
+            return Err(self.expected("a ground atom"));
+        }
+        let (predicate, arguments) = self.application()?;
+        if self.token != Token::End {
+            return Err(self.expected("the end of the atom"));
+        }
+        let constants: Vec<Name> = (arguments.iter())
+            .map(|(word, at)| name(word, at))
+            .collect::<Parsed<_>>()?;
+        Ok(GroundAtom::new(predicate, constants))
+    }
+
+    /// `exists X. p(X) and q(X)`: the second `X` would silently be a constant.
+    fn no_stray_variables(&self) -> Parsed<()> {
+        let stray = (self.constants.iter())
+            .filter(|(word, _)| self.variables.contains(**word))
+            .min_by_key(|(_, at)| at.start);
+        match stray {
+            None => Ok(()),
+            Some((word, at)) => Err(Fault::new(
+                at.clone(),
+                format!(
+                    "`{word}` is a variable elsewhere in this formula, but no quantifier binds it here: a quantifier governs only its own atom"
+                ),
+            )),
+        }
+    }
+
+    fn advance(&mut self) {
+        (self.token, self.at) = self.lexer.next();
+    }
+
+    fn fault(&self, problem: &str) -> Fault {
+        Fault::new(self.at.clone(), problem)
+    }
+
+    fn expected(&self, what: &str) -> Fault {
+        self.fault(&format!("expected {what}, found {}", self.token.describe()))
+    }
+}
+
+fn name(word: &str, at: &Range<usize>) -> Parsed<Name> {
+    Name::new(word).map_err(|error| Fault::new(at.clone(), error.to_string()))
+}

@@ -1,0 +1,197 @@
+//! Prints formulae: canonical ASCII that parses back to the same formula, and the paper's notation.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use super::atom::{Atom, QuantifiedAtom, Quantifier, Term, write_application};
+use super::formula::{Formula, Node};
+
+/// How connectives and quantifiers are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notation {
+    /// `forall X. yellow(X) and not lava`: canonical, what files contain.
+    Ascii,
+    /// `∀X. yellow(X) ∧ ¬lava`: the paper's.
+    Unicode,
+}
+
+impl Notation {
+    fn not(self) -> &'static str {
+        match self {
+            Self::Ascii => "not ",
+            Self::Unicode => "¬",
+        }
+    }
+
+    fn and(self) -> &'static str {
+        match self {
+            Self::Ascii => " and ",
+            Self::Unicode => " ∧ ",
+        }
+    }
+
+    fn or(self) -> &'static str {
+        match self {
+            Self::Ascii => " or ",
+            Self::Unicode => " ∨ ",
+        }
+    }
+
+    fn quantifier(self, quantifier: Quantifier) -> &'static str {
+        match (self, quantifier) {
+            (Self::Ascii, Quantifier::Exists) => "exists ",
+            (Self::Ascii, Quantifier::Forall) => "forall ",
+            (Self::Unicode, Quantifier::Exists) => "∃",
+            (Self::Unicode, Quantifier::Forall) => "∀",
+        }
+    }
+}
+
+impl Formula {
+    /// The formula in the given notation.
+    pub fn display(&self, notation: Notation) -> impl fmt::Display + '_ {
+        Written {
+            formula: self,
+            notation,
+        }
+    }
+}
+
+impl fmt::Display for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.display(Notation::Ascii).fmt(f)
+    }
+}
+
+impl fmt::Display for Atom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let constants = self.constants().into_iter().map(super::atom::Name::as_str).collect();
+        write_atom(f, self, Notation::Ascii, &constants)
+    }
+}
+
+struct Written<'a> {
+    formula: &'a Formula,
+    notation: Notation,
+}
+
+/// What is still to be written, last first.
+enum Work {
+    Text(&'static str),
+    /// The subformula with its root at this index.
+    Subformula(usize),
+}
+
+impl fmt::Display for Written<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nodes = self.formula.nodes();
+        let starts = subformula_starts(nodes);
+        let constants: HashSet<&str> = (self.formula.atoms())
+            .flat_map(Atom::constants)
+            .map(super::atom::Name::as_str)
+            .collect();
+        let mut work = vec![Work::Subformula(nodes.len() - 1)];
+        while let Some(item) = work.pop() {
+            let root = match item {
+                Work::Text(text) => {
+                    f.write_str(text)?;
+                    continue;
+                }
+                Work::Subformula(root) => root,
+            };
+            let node = &nodes[root];
+            match node {
+                Node::True => f.write_str(if self.notation == Notation::Ascii {
+                    "true"
+                } else {
+                    "⊤"
+                })?,
+                Node::Atom(atom) => write_atom(f, atom, self.notation, &constants)?,
+                Node::Not | Node::And(_) | Node::Or(_) => {
+                    let separator = match node {
+                        Node::Not => {
+                            f.write_str(self.notation.not())?;
+                            ""
+                        }
+                        Node::And(_) => self.notation.and(),
+                        _ => self.notation.or(),
+                    };
+                    // The children, last first: the stack turns them round.
+                    let mut child = root - 1;
+                    for i in 0..node.children() {
+                        if i > 0 {
+                            work.push(Work::Text(separator));
+                            child = starts[child] - 1;
+                        }
+                        if strength(&nodes[child]) < strength(node) {
+                            work.extend([Work::Text(")"), Work::Subformula(child), Work::Text("(")]);
+                        } else {
+                            work.push(Work::Subformula(child));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How tightly a node binds: a weaker one below a stronger one needs parentheses.
+fn strength(node: &Node) -> u8 {
+    match node {
+        Node::Or(_) => 0,
+        Node::And(_) => 1,
+        Node::Not => 2,
+        Node::True | Node::Atom(_) => 3,
+    }
+}
+
+/// For each node the index where its subformula starts.
+pub(crate) fn subformula_starts(nodes: &[Node]) -> Vec<usize> {
+    let mut starts: Vec<usize> = Vec::with_capacity(nodes.len());
+    let mut open: Vec<usize> = Vec::new();
+    for (i, node) in nodes.iter().enumerate() {
+        let first = open.len() - node.children();
+        let start = open.get(first).copied().unwrap_or(i);
+        open.truncate(first);
+        open.push(start);
+        starts.push(start);
+    }
+    starts
+}
+
+fn write_atom(f: &mut fmt::Formatter<'_>, atom: &Atom, notation: Notation, taken: &HashSet<&str>) -> fmt::Result {
+    match atom {
+        Atom::Ground(ground) => write!(f, "{ground}"),
+        Atom::Quantified(quantified) => write_quantified(f, quantified, notation, taken),
+    }
+}
+
+/// Writes a quantified atom, naming its variables apart from every constant of the formula.
+fn write_quantified(
+    f: &mut fmt::Formatter<'_>,
+    atom: &QuantifiedAtom,
+    notation: Notation,
+    taken: &HashSet<&str>,
+) -> fmt::Result {
+    let variables: Vec<String> = ["X", "Y", "Z"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain((0..).map(|i| format!("X{i}")))
+        .filter(|name| !taken.contains(name.as_str()))
+        .take(atom.variables() as usize)
+        .collect();
+    write!(
+        f,
+        "{}{}. ",
+        notation.quantifier(atom.quantifier()),
+        variables.join(", ")
+    )?;
+    let terms: Vec<&str> = (atom.terms().iter())
+        .map(|term| match term {
+            Term::Variable(v) => variables[*v as usize].as_str(),
+            Term::Constant(c) => c.as_str(),
+        })
+        .collect();
+    write_application(f, atom.predicate(), &terms)
+}

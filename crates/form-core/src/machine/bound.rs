@@ -1,0 +1,309 @@
+//! The compiled form of a machine: bound to a signature, evaluated by bit masks, never allocating while it steps.
+//!
+//! Each atomic formula is one masked test of the newest observation or of the union of the buffer. The formulae on a
+//! state's edges become one short-circuit program: a test names where to go when it holds and when it does not, and
+//! the exits are "take edge i" and "stay". Edges are tried in declaration order (Algorithm 1).
+
+use std::sync::Arc;
+
+use super::machine::{EdgeId, Machine, StateId};
+use crate::error::Result;
+use crate::logic::atom::{Atom, Quantifier};
+use crate::logic::atom_set::AtomSet;
+use crate::logic::formula::{Formula, Node};
+use crate::logic::signature::Signature;
+
+/// What a test looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Scope {
+    /// Some atom of the mask is in the newest observation: ground atoms, propositions, `exists`.
+    AnyNewest,
+    /// Every atom of the mask has been seen since the state was entered: `forall`.
+    AllSeen,
+}
+
+/// An atomic formula bound to a signature.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Test {
+    pub(crate) scope: Scope,
+    pub(crate) mask: AtomSet,
+}
+
+impl Test {
+    fn bind(atom: &Atom, signature: &Signature) -> Result<Self> {
+        let scope = match atom {
+            Atom::Quantified(quantified) if quantified.quantifier() == Quantifier::Forall => Scope::AllSeen,
+            _ => Scope::AnyNewest,
+        };
+        let mask = signature.extension(atom)?;
+        Ok(Self { scope, mask })
+    }
+
+    #[inline]
+    pub(crate) fn holds(&self, newest: &AtomSet, seen: &AtomSet) -> bool {
+        match self.scope {
+            Scope::AnyNewest => self.mask.intersects(newest),
+            Scope::AllSeen => self.mask.is_subset(seen),
+        }
+    }
+}
+
+/// A test and where to go from it.
+#[derive(Clone, Debug)]
+struct Instruction {
+    test: Test,
+    then: Target,
+    otherwise: Target,
+}
+
+/// An instruction, or an exit: edge `i` as `EXIT | i + 1`, staying as `EXIT`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Target(u32);
+
+const EXIT: u32 = 1 << 31;
+const STAY: Target = Target(EXIT);
+
+impl Target {
+    fn take(edge: EdgeId) -> Self {
+        Self(EXIT | (edge.0 + 1))
+    }
+
+    #[inline]
+    fn instruction(self) -> Option<usize> {
+        (self.0 & EXIT == 0).then_some(self.0 as usize)
+    }
+
+    #[inline]
+    fn edge(self) -> Option<EdgeId> {
+        (self.0 & !EXIT).checked_sub(1).map(EdgeId)
+    }
+}
+
+/// A machine bound to a signature.
+///
+/// ```
+/// use form_core::{Machine, Monitor, Signature};
+/// let machine: Machine = "initial u0\naccept u1\nu0 -> u1 : forall X. yellow(X)".parse()?;
+/// let signature = Signature::parse(["yellow(o0)", "yellow(o1)"])?;
+/// let machine = machine.bind(&signature)?;
+/// let mut monitor = Monitor::new(&machine);
+/// monitor.observe(&machine, &signature.observation(["yellow(o1)"])?);
+/// let step = monitor.observe(&machine, &signature.observation(["yellow(o0)"])?);
+/// assert_eq!(step.reward, 1.0);
+/// assert_eq!(monitor.state(), machine.machine().accept());
+/// # Ok::<(), form_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct BoundMachine {
+    machine: Arc<Machine>,
+    signature: Arc<Signature>,
+    program: Vec<Instruction>,
+    entries: Vec<Target>,
+    /// Target and reward of each edge.
+    outcomes: Vec<(StateId, f64)>,
+    outgoing: Vec<Vec<EdgeId>>,
+    progress: Vec<AtomSet>,
+}
+
+impl Machine {
+    /// Compiles the machine for a signature; an error names what the signature lacks.
+    pub fn bind(&self, signature: &Signature) -> Result<BoundMachine> {
+        BoundMachine::new(Arc::new(self.clone()), Arc::new(signature.clone()))
+    }
+}
+
+impl BoundMachine {
+    /// As [`Machine::bind`], sharing machine and signature.
+    pub fn new(machine: Arc<Machine>, signature: Arc<Signature>) -> Result<Self> {
+        let mut outgoing = vec![Vec::new(); machine.states().len()];
+        for (i, edge) in machine.edges().iter().enumerate() {
+            outgoing[edge.from.index()].push(EdgeId(i as u32));
+        }
+        let mut program = Vec::new();
+        let mut entries = Vec::with_capacity(outgoing.len());
+        let mut progress = vec![AtomSet::new(); outgoing.len()];
+        for (state, edges) in outgoing.iter().enumerate() {
+            // From the last edge to the first, so that a failing test knows where the next edge starts.
+            let mut entry = STAY;
+            for id in edges.iter().rev() {
+                let formula = &machine.edge(*id).formula;
+                let first = program.len();
+                entry = compile(formula, &signature, Target::take(*id), entry, &mut program)
+                    .map_err(|error| error.within(machine.describe_edge(*id)))?;
+                let tests = program[first..].iter().map(|instruction| &instruction.test);
+                for test in tests.filter(|test| test.scope == Scope::AllSeen) {
+                    progress[state].union_with(&test.mask);
+                }
+            }
+            entries.push(entry);
+        }
+        let ids = (0..machine.edges().len() as u32).map(EdgeId);
+        let outcomes = ids.map(|id| (machine.edge(id).to, machine.reward(id))).collect();
+        Ok(Self {
+            machine,
+            signature,
+            program,
+            entries,
+            outcomes,
+            outgoing,
+            progress,
+        })
+    }
+
+    /// The machine.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// The signature it is bound to.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// The edges out of a state, in declaration order.
+    pub fn outgoing(&self, state: StateId) -> &[EdgeId] {
+        &self.outgoing[state.index()]
+    }
+
+    /// The atoms of each `forall` on an edge out of the state, negated ones too: with the indicators "seen since the
+    /// state was entered" of just these atoms, the state's sub-task is Markovian (paper, Section 3.4).
+    pub fn progress_atoms(&self, state: StateId) -> &AtomSet {
+        &self.progress[state.index()]
+    }
+
+    /// The edge that the buffer with this newest observation and this union makes the machine take, if any.
+    #[inline]
+    pub fn choose(&self, state: StateId, newest: &AtomSet, seen: &AtomSet) -> Option<EdgeId> {
+        let mut at = self.entries[state.index()];
+        while let Some(i) = at.instruction() {
+            let Instruction { test, then, otherwise } = &self.program[i];
+            at = if test.holds(newest, seen) { *then } else { *otherwise };
+        }
+        at.edge()
+    }
+
+    /// Where an edge leads and what it pays.
+    #[inline]
+    pub fn outcome(&self, edge: EdgeId) -> (StateId, f64) {
+        self.outcomes[edge.index()]
+    }
+
+    /// The formula of an edge with its atoms bound.
+    pub(crate) fn bound_formula(&self, edge: EdgeId) -> BoundFormula {
+        BoundFormula::new(&self.machine.edge(edge).formula, &self.signature)
+            .expect("binding the machine bound its atoms")
+    }
+}
+
+/// A formula with its atoms bound, in postfix order.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundFormula(pub(crate) Vec<BoundNode>);
+
+#[derive(Clone, Debug)]
+pub(crate) enum BoundNode {
+    True,
+    Test(Test),
+    Not,
+    And(u32),
+    Or(u32),
+}
+
+impl BoundFormula {
+    pub(crate) fn new(formula: &Formula, signature: &Signature) -> Result<Self> {
+        let bind = |node: &Node| {
+            Ok(match node {
+                Node::True => BoundNode::True,
+                Node::Atom(atom) => BoundNode::Test(Test::bind(atom, signature)?),
+                Node::Not => BoundNode::Not,
+                Node::And(n) => BoundNode::And(*n),
+                Node::Or(n) => BoundNode::Or(*n),
+            })
+        };
+        Ok(Self(formula.nodes().iter().map(bind).collect::<Result<_>>()?))
+    }
+}
+
+/// A connective whose operands are being compiled.
+enum Frame {
+    Not,
+    /// Operands still to come, and where the next of them goes when it holds and when it does not.
+    And {
+        left: u32,
+        then: Target,
+        otherwise: Target,
+    },
+    Or {
+        left: u32,
+        then: Target,
+        otherwise: Target,
+    },
+}
+
+/// Appends the program of a formula that continues at `then` or `otherwise`; returns where it starts.
+///
+/// Read backwards, a postfix formula gives the root first and later operands before earlier ones, so when an operand
+/// is compiled the start of the one after it is already known.
+fn compile(
+    formula: &Formula,
+    signature: &Signature,
+    then: Target,
+    otherwise: Target,
+    program: &mut Vec<Instruction>,
+) -> Result<Target> {
+    let mut frames: Vec<Frame> = Vec::new();
+    let (mut then, mut otherwise) = (then, otherwise);
+    let mut start = then;
+    for node in formula.nodes().iter().rev() {
+        match node {
+            Node::Not => {
+                frames.push(Frame::Not);
+                (then, otherwise) = (otherwise, then);
+                continue;
+            }
+            Node::And(left) => {
+                let left = *left;
+                frames.push(Frame::And { left, then, otherwise });
+                continue;
+            }
+            Node::Or(left) => {
+                let left = *left;
+                frames.push(Frame::Or { left, then, otherwise });
+                continue;
+            }
+            Node::True => start = then,
+            Node::Atom(atom) => {
+                let test = Test::bind(atom, signature)?;
+                start = Target(program.len() as u32);
+                program.push(Instruction { test, then, otherwise });
+            }
+        }
+        // An operand is complete: the one before it continues here, or the connective is complete too.
+        while let Some(frame) = frames.last_mut() {
+            match frame {
+                Frame::Not | Frame::And { left: 1, .. } | Frame::Or { left: 1, .. } => {
+                    frames.pop();
+                    continue;
+                }
+                Frame::And { left, then, .. } => {
+                    *left -= 1;
+                    *then = start;
+                }
+                Frame::Or { left, otherwise, .. } => {
+                    *left -= 1;
+                    *otherwise = start;
+                }
+            }
+            if let Frame::And {
+                then: t, otherwise: o, ..
+            }
+            | Frame::Or {
+                then: t, otherwise: o, ..
+            } = frame
+            {
+                (then, otherwise) = (*t, *o);
+            }
+            break;
+        }
+    }
+    Ok(start)
+}

@@ -1,0 +1,213 @@
+//! The `.form` text of a machine: one directive or edge a line, `#` comments.
+//!
+//! ```text
+//! machine all_yellow
+//! initial u0
+//! accept  u_acc
+//! reject  u_rej
+//! u0 -> u1    : forall X. yellow(X)
+//! u1 -> u_acc : goal => 0.5
+//! ```
+//! A line `states u0, u1, …` declares the states; without it they are those that are mentioned, the initial one first
+//! and the terminal ones last.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use super::machine::{Draft, DraftEdge, Machine};
+use crate::error::{Error, Fault, Result};
+use crate::logic::parse;
+
+impl FromStr for Machine {
+    type Err = Error;
+
+    /// Reads the `.form` text of a machine.
+    fn from_str(text: &str) -> Result<Self> {
+        read(text).map_err(|fault| fault.located(text))
+    }
+}
+
+type Span = Range<usize>;
+
+fn read(text: &str) -> std::result::Result<Machine, Fault> {
+    let mut draft: Draft<Span> = Draft::default();
+    let mut named = false;
+    let mut start = 0;
+    for line in text.split('\n') {
+        let content = line.split('#').next().unwrap_or_default();
+        let line_start = start;
+        start += line.len() + 1;
+        let (word, rest) = first_word(content);
+        let at = |part: &str| place(text, part);
+        match word {
+            "" => {}
+            _ if content.contains("->") || content.contains('→') => {
+                draft
+                    .edges
+                    .push(edge(content).map_err(|fault| fault.shifted(line_start))?);
+            }
+            "machine" if named => return Err(Fault::new(at(word), "the machine is named twice")),
+            "machine" => {
+                named = true;
+                draft.name = one_word(rest, at(rest), "the machine's name")?.0;
+            }
+            "states" if draft.states.is_some() => return Err(Fault::new(at(word), "the states are declared twice")),
+            "states" => {
+                let names = rest.split([',', ' ', '\t', '\r']).filter(|name| !name.is_empty());
+                draft.states = Some(names.map(|name| (name.to_owned(), at(name))).collect());
+            }
+            "initial" | "accept" | "reject" => {
+                let slot = match word {
+                    "initial" => &mut draft.initial,
+                    "accept" => &mut draft.accept,
+                    _ => &mut draft.reject,
+                };
+                if slot.is_some() {
+                    return Err(Fault::new(at(word), format!("`{word}` is given twice")));
+                }
+                *slot = Some(one_word(rest, at(rest), &format!("the state after `{word}`"))?);
+            }
+            _ => {
+                let problem =
+                    "expected `machine`, `states`, `initial`, `accept`, `reject` or an edge `from -> to : formula`";
+                return Err(Fault::new(at(word), problem));
+            }
+        }
+    }
+    let end = text.trim_end().len();
+    draft
+        .validate(end..end)
+        .map_err(|(at, problem)| Fault::new(at, problem))
+}
+
+/// The place of a part that is a slice of `text`.
+fn place(text: &str, part: &str) -> Span {
+    let start = part.as_ptr() as usize - text.as_ptr() as usize;
+    start..start + part.len()
+}
+
+fn first_word(line: &str) -> (&str, &str) {
+    let line = line.trim();
+    let end = line.find(char::is_whitespace).unwrap_or(line.len());
+    (&line[..end], line[end..].trim())
+}
+
+fn one_word(rest: &str, at: Span, what: &str) -> std::result::Result<(String, Span), Fault> {
+    match first_word(rest) {
+        ("", _) => Err(Fault::new(at, format!("expected {what}"))),
+        (word, "") => Ok((word.to_owned(), at)),
+        (word, extra) => {
+            let start = at.end - extra.len();
+            Err(Fault::new(
+                start..at.end,
+                format!("expected the line to end after `{word}`"),
+            ))
+        }
+    }
+}
+
+/// `from -> to : formula [=> reward]`; places are relative to the line.
+fn edge(line: &str) -> std::result::Result<DraftEdge<Span>, Fault> {
+    let arrow = line
+        .find("->")
+        .map(|i| (i, 2))
+        .or_else(|| line.find('→').map(|i| (i, '→'.len_utf8())));
+    let (arrow, width) = arrow.ok_or_else(|| Fault::new(0..line.len(), "expected `->`"))?;
+    let colon = (line[arrow..].find(':').map(|i| arrow + i)).ok_or_else(|| {
+        Fault::new(
+            line.trim_end().len()..line.len(),
+            "expected `:` and a formula after the target state",
+        )
+    })?;
+    let state = |range: Span, what: &str| {
+        let part = line[range].trim();
+        let at = place(line, part);
+        if part.contains(char::is_whitespace) {
+            return Err(Fault::new(at, format!("expected one {what}")));
+        }
+        if part.is_empty() {
+            return Err(Fault::new(at, format!("expected the {what}")));
+        }
+        Ok((part.to_owned(), at))
+    };
+    let from = state(0..arrow, "state before `->`")?;
+    let to = state(arrow + width..colon, "state between `->` and `:`")?;
+    let (formula_end, reward) = match line[colon..].rfind("=>") {
+        None => (line.len(), None),
+        Some(i) => {
+            let text = line[colon + i + 2..].trim();
+            let at = place(line, text);
+            let reward: f64 = (text.parse())
+                .map_err(|_| Fault::new(at.clone(), "expected a number after `=>`, the edge's reward"))?;
+            (colon + i, Some((reward, at)))
+        }
+    };
+    let formula = parse::formula(&line[colon + 1..formula_end]).map_err(|fault| fault.shifted(colon + 1))?;
+    Ok(DraftEdge {
+        from,
+        to,
+        formula,
+        reward,
+    })
+}
+
+/// The `.form` text, which reads back as the same machine.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "machine {}", self.name())?;
+        if !self.states_are_implied() {
+            let names: Vec<&str> = self.states().iter().map(crate::logic::atom::Name::as_str).collect();
+            writeln!(f, "states  {}", names.join(", "))?;
+        }
+        writeln!(f, "initial {}", self.state_name(self.initial()))?;
+        writeln!(f, "accept  {}", self.state_name(self.accept()))?;
+        if let Some(reject) = self.reject() {
+            writeln!(f, "reject  {}", self.state_name(reject))?;
+        }
+        let width = |end: fn(&super::machine::Edge) -> super::machine::StateId| {
+            let widths = self.edges().iter().map(|e| self.state_name(end(e)).chars().count());
+            widths.max().unwrap_or(0).min(24)
+        };
+        let (from_width, to_width) = (width(|e| e.from), width(|e| e.to));
+        for edge in self.edges() {
+            let (from, to) = (self.state_name(edge.from), self.state_name(edge.to));
+            write!(f, "{from:from_width$} -> {to:to_width$} : {}", edge.formula)?;
+            if let Some(reward) = edge.reward {
+                write!(f, " => {}", written_reward(reward))?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// The shorter of the plain and the scientific form; both read back as the same number.
+pub(crate) fn written_reward(reward: f64) -> String {
+    let (plain, scientific) = (format!("{reward}"), format!("{reward:e}"));
+    if plain.len() <= scientific.len() + 4 {
+        plain
+    } else {
+        scientific
+    }
+}
+
+impl Machine {
+    /// Whether the order of the states is the one that reading the edges alone would give.
+    fn states_are_implied(&self) -> bool {
+        let mut implied = vec![self.initial()];
+        let mut seen = vec![false; self.states().len()];
+        seen[self.initial().index()] = true;
+        let mentions = self.edges().iter().flat_map(|edge| [edge.from, edge.to]);
+        let terminal = [Some(self.accept()), self.reject()];
+        for state in mentions
+            .filter(|s| !self.is_terminal(*s))
+            .chain(terminal.into_iter().flatten())
+        {
+            if !std::mem::replace(&mut seen[state.index()], true) {
+                implied.push(state);
+            }
+        }
+        implied.into_iter().eq(self.state_ids())
+    }
+}

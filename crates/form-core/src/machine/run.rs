@@ -1,0 +1,153 @@
+//! Running a bound machine: the state, the buffer and the rule of compressed traces.
+
+use super::bound::BoundMachine;
+use super::machine::{EdgeId, StateId};
+use crate::logic::atom_set::AtomSet;
+
+/// What one observation did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The edge that was taken, if any.
+    pub edge: Option<EdgeId>,
+    /// The reward of the step.
+    pub reward: f64,
+}
+
+impl Step {
+    /// Nothing happened.
+    pub const STAY: Self = Self {
+        edge: None,
+        reward: 0.0,
+    };
+}
+
+/// The state of a run and its buffer, which its union and newest observation represent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    state: StateId,
+    seen: AtomSet,
+}
+
+impl Run {
+    /// A run at the machine's initial state.
+    pub fn new(machine: &BoundMachine) -> Self {
+        Self {
+            state: machine.machine().initial(),
+            seen: AtomSet::with_room_for(machine.signature().len()),
+        }
+    }
+
+    /// The current state.
+    #[inline]
+    pub fn state(&self) -> StateId {
+        self.state
+    }
+
+    /// The union of the observations since the state was entered.
+    #[inline]
+    pub fn seen(&self) -> &AtomSet {
+        &self.seen
+    }
+
+    /// Goes back to the initial state with an empty buffer.
+    pub fn reset(&mut self, machine: &BoundMachine) {
+        self.state = machine.machine().initial();
+        self.seen.clear();
+    }
+
+    /// The state-transition function (Algorithm 1): add the observation to the buffer, take the first edge whose
+    /// formula holds, and empty the buffer when the state changes. An empty observation does nothing.
+    #[inline]
+    pub fn step(&mut self, machine: &BoundMachine, observation: &AtomSet) -> Step {
+        if observation.is_empty() {
+            return Step::STAY;
+        }
+        self.seen.union_with(observation);
+        match machine.choose(self.state, observation, &self.seen) {
+            None => Step::STAY,
+            Some(edge) => {
+                let (to, reward) = machine.outcome(edge);
+                if to != self.state {
+                    self.state = to;
+                    self.seen.clear();
+                }
+                Step {
+                    edge: Some(edge),
+                    reward,
+                }
+            }
+        }
+    }
+}
+
+/// The rule of compressed traces: empty observations are dropped, equal consecutive ones collapse.
+///
+/// One rule for the recorder and the runtime, so that a machine never sees while running what it could not have seen
+/// while being learnt.
+#[derive(Clone, Debug, Default)]
+pub struct Compressor {
+    last: AtomSet,
+}
+
+impl Compressor {
+    /// Whether the observation belongs to the compressed trace; remembers it if so.
+    #[inline]
+    pub fn admits(&mut self, observation: &AtomSet) -> bool {
+        let new = !observation.is_empty() && *observation != self.last;
+        if new {
+            self.last.copy_from(observation);
+        }
+        new
+    }
+
+    /// Forgets what was seen, for a new episode.
+    pub fn reset(&mut self) {
+        self.last.clear();
+    }
+}
+
+/// A run that is fed raw observations, one an environment step, and compresses them.
+#[derive(Clone, Debug)]
+pub struct Monitor {
+    run: Run,
+    compressor: Compressor,
+}
+
+impl Monitor {
+    /// A monitor at the initial state.
+    pub fn new(machine: &BoundMachine) -> Self {
+        Self {
+            run: Run::new(machine),
+            compressor: Compressor {
+                last: AtomSet::with_room_for(machine.signature().len()),
+            },
+        }
+    }
+
+    /// The current state.
+    #[inline]
+    pub fn state(&self) -> StateId {
+        self.run.state()
+    }
+
+    /// The union of the observations since the state was entered.
+    pub fn seen(&self) -> &AtomSet {
+        self.run.seen()
+    }
+
+    /// Takes one raw observation.
+    #[inline]
+    pub fn observe(&mut self, machine: &BoundMachine, observation: &AtomSet) -> Step {
+        if self.compressor.admits(observation) {
+            self.run.step(machine, observation)
+        } else {
+            Step::STAY
+        }
+    }
+
+    /// Starts a new episode.
+    pub fn reset(&mut self, machine: &BoundMachine) {
+        self.run.reset(machine);
+        self.compressor.reset();
+    }
+}
