@@ -199,7 +199,11 @@ impl Snippet {
         let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
         let before: Vec<char> = text[line_start..start].chars().collect();
         let marked = text[start..end.min(line_end)].chars().count();
-        let after: Vec<char> = text[start..line_end].trim_end().chars().take(2 * CONTEXT).collect();
+        let after: Vec<char> = text[start..line_end]
+            .trim_end()
+            .chars()
+            .take(2 * CONTEXT)
+            .collect();
 
         let cut = before.len().saturating_sub(CONTEXT);
         let mut excerpt = String::new();

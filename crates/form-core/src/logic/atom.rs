@@ -81,7 +81,10 @@ fn natural_order(a: &str, b: &str) -> Ordering {
         if x.is_ascii_digit() && y.is_ascii_digit() {
             let (number_x, rest_x) = split_number(left);
             let (number_y, rest_y) = split_number(right);
-            let order = number_x.len().cmp(&number_y.len()).then(number_x.cmp(number_y));
+            let order = number_x
+                .len()
+                .cmp(&number_y.len())
+                .then(number_x.cmp(number_y));
             if order != Ordering::Equal {
                 return order;
             }
@@ -96,7 +99,9 @@ fn natural_order(a: &str, b: &str) -> Ordering {
 
 /// The leading run of digits without its zeros, and what follows it.
 fn split_number(text: &str) -> (&str, &str) {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
     (text[..end].trim_start_matches('0'), &text[end..])
 }
 
@@ -149,7 +154,11 @@ pub(crate) fn write_application(
         f.write_str(if i == 0 { "(" } else { ", " })?;
         write!(f, "{argument}")?;
     }
-    if arguments.is_empty() { Ok(()) } else { f.write_str(")") }
+    if arguments.is_empty() {
+        Ok(())
+    } else {
+        f.write_str(")")
+    }
 }
 
 /// `exists` or `forall`.
@@ -183,7 +192,11 @@ impl QuantifiedAtom {
     /// Builds the atom, renumbering its variables by first occurrence.
     ///
     /// Returns `None` if no term is a variable: there would be nothing to quantify.
-    pub fn new(quantifier: Quantifier, predicate: Name, terms: impl IntoIterator<Item = Term>) -> Option<Self> {
+    pub fn new(
+        quantifier: Quantifier,
+        predicate: Name,
+        terms: impl IntoIterator<Item = Term>,
+    ) -> Option<Self> {
         let mut seen: Vec<u32> = Vec::new();
         let mut number_of = std::collections::HashMap::new();
         let terms: Box<[Term]> = terms
@@ -239,10 +252,13 @@ impl QuantifiedAtom {
             return false;
         }
         let mut value: Vec<Option<&Name>> = vec![None; self.variables as usize];
-        self.terms.iter().zip(&atom.constants).all(|(term, c)| match term {
-            Term::Constant(wanted) => wanted == c,
-            Term::Variable(v) => *value[*v as usize].get_or_insert(c) == c,
-        })
+        self.terms
+            .iter()
+            .zip(&atom.constants)
+            .all(|(term, c)| match term {
+                Term::Constant(wanted) => wanted == c,
+                Term::Variable(v) => *value[*v as usize].get_or_insert(c) == c,
+            })
     }
 
     /// The instance that puts `values[v]` for variable `v`.
@@ -341,8 +357,12 @@ mod tests {
         .unwrap();
         assert!(on_table.matches(&on("a", "table")));
         assert!(!on_table.matches(&on("table", "a")));
-        let itself =
-            QuantifiedAtom::new(Quantifier::Exists, name("on"), [Term::Variable(3), Term::Variable(3)]).unwrap();
+        let itself = QuantifiedAtom::new(
+            Quantifier::Exists,
+            name("on"),
+            [Term::Variable(3), Term::Variable(3)],
+        )
+        .unwrap();
         assert!(itself.matches(&on("a", "a")));
         assert!(!itself.matches(&on("a", "b")));
         assert_eq!(itself.variables(), 1);

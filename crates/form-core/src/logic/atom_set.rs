@@ -205,7 +205,9 @@ impl AtomSet {
             .map_or(0, |i| i + 1);
         self.grow(needed);
         match &mut self.0 {
-            Bits::Small(bits) => *bits |= u128::from(other.word(1)) << WORD | u128::from(other.word(0)),
+            Bits::Small(bits) => {
+                *bits |= u128::from(other.word(1)) << WORD | u128::from(other.word(0))
+            }
             Bits::Large(words) => {
                 for (i, word) in words.iter_mut().enumerate() {
                     *word |= other.word(i);
@@ -250,7 +252,9 @@ impl PartialOrd for AtomSet {
 /// Fewer atoms first, then by the atoms in order.
 impl Ord for AtomSet {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.len().cmp(&other.len()).then_with(|| self.iter().cmp(other.iter()))
+        self.len()
+            .cmp(&other.len())
+            .then_with(|| self.iter().cmp(other.iter()))
     }
 }
 
@@ -278,7 +282,9 @@ impl FromIterator<AtomId> for AtomSet {
 
 impl fmt::Debug for AtomSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter().map(|atom| atom.0)).finish()
+        f.debug_set()
+            .entries(self.iter().map(|atom| atom.0))
+            .finish()
     }
 }
 

@@ -31,7 +31,10 @@ impl Cube {
     /// The conjunction as a formula, positive atoms first.
     pub(crate) fn to_formula(&self, signature: &Signature) -> Formula {
         let atom = |id| Formula::atom(signature.atom(id).clone());
-        Formula::all((self.positive.iter().map(atom)).chain(self.negative.iter().map(|id| atom(id).negated())))
+        Formula::all(
+            (self.positive.iter().map(atom))
+                .chain(self.negative.iter().map(|id| atom(id).negated())),
+        )
     }
 }
 
@@ -61,9 +64,8 @@ pub(crate) fn cubes(formula: &Formula, signature: &Signature, limit: usize) -> O
                 Some(vec![cube])
             }
             (Node::Not, _) => children.into_iter().next(),
-            (Node::And(_), true) | (Node::Or(_), false) => {
-                (children.iter()).try_fold(vec![everything], |sofar, next| product(&sofar, next, limit))
-            }
+            (Node::And(_), true) | (Node::Or(_), false) => (children.iter())
+                .try_fold(vec![everything], |sofar, next| product(&sofar, next, limit)),
             (Node::Or(_), true) | (Node::And(_), false) => {
                 let all = children.concat();
                 (all.len() <= limit * limit)
@@ -106,12 +108,21 @@ mod tests {
         let signature = Signature::parse(["a", "b", "c", "d"]).unwrap();
         let formula: Formula = formula.parse().unwrap();
         let cubes = cubes(&formula, &signature, 64).unwrap();
-        let texts: Vec<String> = cubes.iter().map(|c| c.to_formula(&signature).to_string()).collect();
+        let texts: Vec<String> = cubes
+            .iter()
+            .map(|c| c.to_formula(&signature).to_string())
+            .collect();
         assert_eq!(texts, expected);
         for bits in 0..16_u32 {
-            let observation: AtomSet = signature.ids().filter(|id| bits >> id.index() & 1 == 1).collect();
+            let observation: AtomSet = signature
+                .ids()
+                .filter(|id| bits >> id.index() & 1 == 1)
+                .collect();
             let holds = |f: &Formula| satisfies(std::slice::from_ref(&observation), f, &signature);
-            assert_eq!(holds(&formula), cubes.iter().any(|c| holds(&c.to_formula(&signature))));
+            assert_eq!(
+                holds(&formula),
+                cubes.iter().any(|c| holds(&c.to_formula(&signature)))
+            );
         }
     }
 
@@ -131,7 +142,9 @@ mod tests {
     #[test]
     fn gives_up_on_large_ones() {
         let signature = Signature::parse((0..40).map(|i| format!("p{i}"))).unwrap();
-        let text: Vec<String> = (0..20).map(|i| format!("(p{} or p{})", 2 * i, 2 * i + 1)).collect();
+        let text: Vec<String> = (0..20)
+            .map(|i| format!("(p{} or p{})", 2 * i, 2 * i + 1))
+            .collect();
         let formula: Formula = text.join(" and ").parse().unwrap();
         assert_eq!(cubes(&formula, &signature, 64), None);
     }

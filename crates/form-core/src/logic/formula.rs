@@ -255,7 +255,10 @@ mod tests {
         assert_eq!(text(nested.literals()), ["+a", "-b", "+c"]);
         assert_eq!(nested.as_conjunction(), None);
         assert_eq!(formula("not not a").as_conjunction(), None);
-        assert_eq!(text(formula("a and not b").as_conjunction().unwrap()), ["+a", "-b"]);
+        assert_eq!(
+            text(formula("a and not b").as_conjunction().unwrap()),
+            ["+a", "-b"]
+        );
         assert_eq!(text(formula("not b").as_conjunction().unwrap()), ["-b"]);
         assert_eq!(formula("true").as_conjunction(), None);
         assert!(!formula("not a and not exists X. p(X)").has_positive_atom());

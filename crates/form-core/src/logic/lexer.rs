@@ -28,7 +28,10 @@ impl Token<'_> {
         match self {
             Self::Word(word) => {
                 let short: String = word.chars().take(40).collect();
-                format!("`{short}{}`", if short.len() < word.len() { "…" } else { "" })
+                format!(
+                    "`{short}{}`",
+                    if short.len() < word.len() { "…" } else { "" }
+                )
             }
             Self::True => "`true`".to_owned(),
             Self::Not => "`not`".to_owned(),

@@ -35,7 +35,9 @@ impl FromStr for GroundAtom {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Parser::new(text).lone_atom().map_err(|fault| fault.located(text))
+        Parser::new(text)
+            .lone_atom()
+            .map_err(|fault| fault.located(text))
     }
 }
 
@@ -102,7 +104,9 @@ impl<'a> Parser<'a> {
                     self.nodes.push(Node::Atom(atom.into()));
                     return Ok(());
                 }
-                Token::Word("false") => return Err(self.fault("there is no `false`: write `not true`")),
+                Token::Word("false") => {
+                    return Err(self.fault("there is no `false`: write `not true`"));
+                }
                 Token::Word(_) => {
                     let (predicate, arguments) = self.application()?;
                     let mut constants = Vec::with_capacity(arguments.len());
@@ -153,7 +157,9 @@ impl<'a> Parser<'a> {
                 Token::End => {
                     self.reduce_joins();
                     return match self.pending.pop() {
-                        Some(Pending::Parenthesis(at)) => Err(Fault::new(at, "this `(` is never closed")),
+                        Some(Pending::Parenthesis(at)) => {
+                            Err(Fault::new(at, "this `(` is never closed"))
+                        }
                         _ => Ok(false),
                     };
                 }
@@ -194,8 +200,13 @@ impl<'a> Parser<'a> {
             match self.token {
                 Token::Word(variable) => {
                     let number = variables.len() as u32;
-                    if variables.insert(variable, (number, self.at.clone(), false)).is_some() {
-                        return Err(self.fault(&format!("{} is bound twice", self.token.describe())));
+                    if variables
+                        .insert(variable, (number, self.at.clone(), false))
+                        .is_some()
+                    {
+                        return Err(
+                            self.fault(&format!("{} is bound twice", self.token.describe()))
+                        );
                     }
                     self.variables.insert(variable);
                     self.advance();
@@ -207,7 +218,9 @@ impl<'a> Parser<'a> {
                     }
                 }
                 Token::Dot if !variables.is_empty() => break,
-                _ if variables.is_empty() => return Err(self.expected(&format!("a variable after {word}"))),
+                _ if variables.is_empty() => {
+                    return Err(self.expected(&format!("a variable after {word}")));
+                }
                 _ => return Err(self.expected(&format!("another variable or the `.` of {word}"))),
             }
         }
@@ -227,12 +240,15 @@ impl<'a> Parser<'a> {
             }
         }
         // In textual order, so that the same text always gives the same message.
-        let unused = (variables.iter().filter(|(_, (_, _, used))| !used)).min_by_key(|(_, (number, ..))| *number);
+        let unused = (variables.iter().filter(|(_, (_, _, used))| !used))
+            .min_by_key(|(_, (number, ..))| *number);
         if let Some((variable, (_, at, _))) = unused {
-            let problem = format!("the variable `{variable}` does not occur in the atom after the `.`");
+            let problem =
+                format!("the variable `{variable}` does not occur in the atom after the `.`");
             return Err(Fault::new(at.clone(), problem));
         }
-        Ok(QuantifiedAtom::new(quantifier, predicate, terms).expect("every variable occurs, and there is one"))
+        Ok(QuantifiedAtom::new(quantifier, predicate, terms)
+            .expect("every variable occurs, and there is one"))
     }
 
     /// `p` or `p(w, …)`: the predicate and its arguments with their places.

@@ -65,7 +65,11 @@ impl fmt::Display for Formula {
 
 impl fmt::Display for Atom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let constants = self.constants().into_iter().map(super::atom::Name::as_str).collect();
+        let constants = self
+            .constants()
+            .into_iter()
+            .map(super::atom::Name::as_str)
+            .collect();
         write_atom(f, self, Notation::Ascii, &constants)
     }
 }
@@ -124,7 +128,11 @@ impl fmt::Display for Written<'_> {
                             child = starts[child] - 1;
                         }
                         if strength(&nodes[child]) < strength(node) {
-                            work.extend([Work::Text(")"), Work::Subformula(child), Work::Text("(")]);
+                            work.extend([
+                                Work::Text(")"),
+                                Work::Subformula(child),
+                                Work::Text("("),
+                            ]);
                         } else {
                             work.push(Work::Subformula(child));
                         }
@@ -160,7 +168,12 @@ pub(crate) fn subformula_starts(nodes: &[Node]) -> Vec<usize> {
     starts
 }
 
-fn write_atom(f: &mut fmt::Formatter<'_>, atom: &Atom, notation: Notation, taken: &HashSet<&str>) -> fmt::Result {
+fn write_atom(
+    f: &mut fmt::Formatter<'_>,
+    atom: &Atom,
+    notation: Notation,
+    taken: &HashSet<&str>,
+) -> fmt::Result {
     match atom {
         Atom::Ground(ground) => write!(f, "{ground}"),
         Atom::Quantified(quantified) => write_quantified(f, quantified, notation, taken),

@@ -69,7 +69,10 @@ impl Signature {
 
     /// The number of `atom`, if it is observable.
     pub fn id_of(&self, atom: &GroundAtom) -> Option<AtomId> {
-        self.atoms.binary_search(atom).ok().map(|i| AtomId(i as u32))
+        self.atoms
+            .binary_search(atom)
+            .ok()
+            .map(|i| AtomId(i as u32))
     }
 
     /// The number of the atom that `text` writes in canonical form, with or without spaces after its commas.
@@ -86,7 +89,10 @@ impl Signature {
     /// assert_eq!(signature.describe(&observation), "{goal}");
     /// # Ok::<(), form_core::Error>(())
     /// ```
-    pub fn observation<T: AsRef<str>>(&self, atoms: impl IntoIterator<Item = T>) -> Result<AtomSet> {
+    pub fn observation<T: AsRef<str>>(
+        &self,
+        atoms: impl IntoIterator<Item = T>,
+    ) -> Result<AtomSet> {
         atoms
             .into_iter()
             .map(|text| self.id_of_written(text.as_ref()))
@@ -149,9 +155,15 @@ impl Signature {
         Self::new(self.atoms.iter().chain(&other.atoms).cloned())
     }
 
-    fn family<'a>(&'a self, predicate: &'a Name, arity: usize) -> impl Iterator<Item = AtomId> + 'a {
+    fn family<'a>(
+        &'a self,
+        predicate: &'a Name,
+        arity: usize,
+    ) -> impl Iterator<Item = AtomId> + 'a {
         // Atoms are sorted by predicate first: a predicate's atoms stand together.
-        let start = self.atoms.partition_point(|atom| atom.predicate() < predicate);
+        let start = self
+            .atoms
+            .partition_point(|atom| atom.predicate() < predicate);
         self.atoms[start..]
             .iter()
             .enumerate()
@@ -170,7 +182,10 @@ impl Signature {
             return format!("the signature has no predicate `{predicate}`");
         }
         if !arities.contains(&arity) {
-            let known: Vec<String> = arities.iter().map(|n| format!("`{predicate}/{n}`")).collect();
+            let known: Vec<String> = arities
+                .iter()
+                .map(|n| format!("`{predicate}/{n}`"))
+                .collect();
             return format!(
                 "the signature has no predicate `{predicate}/{arity}`, only {}",
                 known.join(" and ")
@@ -181,7 +196,9 @@ impl Signature {
                 .family(predicate, arity)
                 .any(|id| self.atom(id).constants().contains(constant));
             if !known {
-                return format!("the signature has no atom of `{predicate}` with the constant `{constant}`");
+                return format!(
+                    "the signature has no atom of `{predicate}` with the constant `{constant}`"
+                );
             }
         }
         match atom {
@@ -200,7 +217,11 @@ impl Signature {
         if alike.is_empty() {
             self.why_missing(&Atom::Ground(atom.clone()))
         } else {
-            format!("of `{}` the signature has {}, …", atom.predicate(), alike.join(", "))
+            format!(
+                "of `{}` the signature has {}, …",
+                atom.predicate(),
+                alike.join(", ")
+            )
         }
     }
 }
@@ -244,7 +265,8 @@ mod tests {
 
     #[test]
     fn missing_things_are_named() {
-        let signature = Signature::parse(["yellow(o0)", "yellow(o1)", "goal", "on(a,table)"]).unwrap();
+        let signature =
+            Signature::parse(["yellow(o0)", "yellow(o1)", "goal", "on(a,table)"]).unwrap();
         let why = |text: &str| {
             let formula: crate::Formula = text.parse().unwrap();
             let atom = formula.atoms().next().unwrap();

@@ -31,7 +31,11 @@ pub fn satisfies(buffer: &[AtomSet], formula: &Formula, signature: &Signature) -
 }
 
 fn atom_holds(buffer: &[AtomSet], atom: &Atom, signature: &Signature) -> bool {
-    let newest = |id| buffer.last().is_some_and(|observation| observation.contains(id));
+    let newest = |id| {
+        buffer
+            .last()
+            .is_some_and(|observation| observation.contains(id))
+    };
     let seen = |id| buffer.iter().any(|observation| observation.contains(id));
     match atom {
         Atom::Ground(ground) => signature.id_of(ground).is_some_and(newest),
@@ -54,8 +58,12 @@ mod tests {
     use super::*;
 
     fn holds(formula: &str, buffer: &[&[&str]]) -> bool {
-        let signature = Signature::parse(["yellow(o0)", "yellow(o1)", "blue(o4)", "blue(o5)", "goal"]).unwrap();
-        let buffer: Vec<AtomSet> = buffer.iter().map(|o| signature.observation(*o).unwrap()).collect();
+        let signature =
+            Signature::parse(["yellow(o0)", "yellow(o1)", "blue(o4)", "blue(o5)", "goal"]).unwrap();
+        let buffer: Vec<AtomSet> = buffer
+            .iter()
+            .map(|o| signature.observation(*o).unwrap())
+            .collect();
         satisfies(&buffer, &formula.parse().unwrap(), &signature)
     }
 
@@ -67,8 +75,14 @@ mod tests {
 
     #[test]
     fn existentially_quantified_atom() {
-        assert!(holds("exists X. blue(X)", &[&["yellow(o0)"], &["blue(o4)"]]));
-        assert!(!holds("exists X. blue(X)", &[&["blue(o4)"], &["yellow(o0)"]]));
+        assert!(holds(
+            "exists X. blue(X)",
+            &[&["yellow(o0)"], &["blue(o4)"]]
+        ));
+        assert!(!holds(
+            "exists X. blue(X)",
+            &[&["blue(o4)"], &["yellow(o0)"]]
+        ));
     }
 
     #[test]
@@ -82,7 +96,13 @@ mod tests {
     #[test]
     fn conjunctions() {
         let psi = "forall X. yellow(X) and goal";
-        let b1: &[&[&str]] = &[&["goal"], &["yellow(o0)"], &["blue(o4)"], &[], &["yellow(o1)"]];
+        let b1: &[&[&str]] = &[
+            &["goal"],
+            &["yellow(o0)"],
+            &["blue(o4)"],
+            &[],
+            &["yellow(o1)"],
+        ];
         let b2: &[&[&str]] = &[
             &["goal"],
             &["yellow(o0)"],

@@ -32,7 +32,9 @@ pub(crate) struct Test {
 impl Test {
     fn bind(atom: &Atom, signature: &Signature) -> Result<Self> {
         let scope = match atom {
-            Atom::Quantified(quantified) if quantified.quantifier() == Quantifier::Forall => Scope::AllSeen,
+            Atom::Quantified(quantified) if quantified.quantifier() == Quantifier::Forall => {
+                Scope::AllSeen
+            }
             _ => Scope::AnyNewest,
         };
         let mask = signature.extension(atom)?;
@@ -138,7 +140,9 @@ impl BoundMachine {
             entries.push(entry);
         }
         let ids = (0..machine.edges().len() as u32).map(EdgeId);
-        let outcomes = ids.map(|id| (machine.edge(id).to, machine.reward(id))).collect();
+        let outcomes = ids
+            .map(|id| (machine.edge(id).to, machine.reward(id)))
+            .collect();
         Ok(Self {
             machine,
             signature,
@@ -176,8 +180,16 @@ impl BoundMachine {
     pub fn choose(&self, state: StateId, newest: &AtomSet, seen: &AtomSet) -> Option<EdgeId> {
         let mut at = self.entries[state.index()];
         while let Some(i) = at.instruction() {
-            let Instruction { test, then, otherwise } = &self.program[i];
-            at = if test.holds(newest, seen) { *then } else { *otherwise };
+            let Instruction {
+                test,
+                then,
+                otherwise,
+            } = &self.program[i];
+            at = if test.holds(newest, seen) {
+                *then
+            } else {
+                *otherwise
+            };
         }
         at.edge()
     }
@@ -219,7 +231,9 @@ impl BoundFormula {
                 Node::Or(n) => BoundNode::Or(*n),
             })
         };
-        Ok(Self(formula.nodes().iter().map(bind).collect::<Result<_>>()?))
+        Ok(Self(
+            formula.nodes().iter().map(bind).collect::<Result<_>>()?,
+        ))
     }
 }
 
@@ -262,19 +276,31 @@ fn compile(
             }
             Node::And(left) => {
                 let left = *left;
-                frames.push(Frame::And { left, then, otherwise });
+                frames.push(Frame::And {
+                    left,
+                    then,
+                    otherwise,
+                });
                 continue;
             }
             Node::Or(left) => {
                 let left = *left;
-                frames.push(Frame::Or { left, then, otherwise });
+                frames.push(Frame::Or {
+                    left,
+                    then,
+                    otherwise,
+                });
                 continue;
             }
             Node::True => start = then,
             Node::Atom(atom) => {
                 let test = Test::bind(atom, signature)?;
                 start = Target(program.len() as u32);
-                program.push(Instruction { test, then, otherwise });
+                program.push(Instruction {
+                    test,
+                    then,
+                    otherwise,
+                });
             }
         }
         // An operand is complete: the one before it continues here, or the connective is complete too.
@@ -288,16 +314,22 @@ fn compile(
                     *left -= 1;
                     *then = start;
                 }
-                Frame::Or { left, otherwise, .. } => {
+                Frame::Or {
+                    left, otherwise, ..
+                } => {
                     *left -= 1;
                     *otherwise = start;
                 }
             }
             if let Frame::And {
-                then: t, otherwise: o, ..
+                then: t,
+                otherwise: o,
+                ..
             }
             | Frame::Or {
-                then: t, otherwise: o, ..
+                then: t,
+                otherwise: o,
+                ..
             } = frame
             {
                 (then, otherwise) = (*t, *o);

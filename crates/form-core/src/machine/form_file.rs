@@ -52,9 +52,13 @@ fn read(text: &str) -> std::result::Result<Machine, Fault> {
                 named = true;
                 draft.name = one_word(rest, at(rest), "the machine's name")?.0;
             }
-            "states" if draft.states.is_some() => return Err(Fault::new(at(word), "the states are declared twice")),
+            "states" if draft.states.is_some() => {
+                return Err(Fault::new(at(word), "the states are declared twice"));
+            }
             "states" => {
-                let names = rest.split([',', ' ', '\t', '\r']).filter(|name| !name.is_empty());
+                let names = rest
+                    .split([',', ' ', '\t', '\r'])
+                    .filter(|name| !name.is_empty());
                 draft.states = Some(names.map(|name| (name.to_owned(), at(name))).collect());
             }
             "initial" | "accept" | "reject" => {
@@ -66,11 +70,14 @@ fn read(text: &str) -> std::result::Result<Machine, Fault> {
                 if slot.is_some() {
                     return Err(Fault::new(at(word), format!("`{word}` is given twice")));
                 }
-                *slot = Some(one_word(rest, at(rest), &format!("the state after `{word}`"))?);
+                *slot = Some(one_word(
+                    rest,
+                    at(rest),
+                    &format!("the state after `{word}`"),
+                )?);
             }
             _ => {
-                let problem =
-                    "expected `machine`, `states`, `initial`, `accept`, `reject` or an edge `from -> to : formula`";
+                let problem = "expected `machine`, `states`, `initial`, `accept`, `reject` or an edge `from -> to : formula`";
                 return Err(Fault::new(at(word), problem));
             }
         }
@@ -138,12 +145,17 @@ fn edge(line: &str) -> std::result::Result<DraftEdge<Span>, Fault> {
         Some(i) => {
             let text = line[colon + i + 2..].trim();
             let at = place(line, text);
-            let reward: f64 = (text.parse())
-                .map_err(|_| Fault::new(at.clone(), "expected a number after `=>`, the edge's reward"))?;
+            let reward: f64 = (text.parse()).map_err(|_| {
+                Fault::new(
+                    at.clone(),
+                    "expected a number after `=>`, the edge's reward",
+                )
+            })?;
             (colon + i, Some((reward, at)))
         }
     };
-    let formula = parse::formula(&line[colon + 1..formula_end]).map_err(|fault| fault.shifted(colon + 1))?;
+    let formula =
+        parse::formula(&line[colon + 1..formula_end]).map_err(|fault| fault.shifted(colon + 1))?;
     Ok(DraftEdge {
         from,
         to,
@@ -157,7 +169,11 @@ impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "machine {}", self.name())?;
         if !self.states_are_implied() {
-            let names: Vec<&str> = self.states().iter().map(crate::logic::atom::Name::as_str).collect();
+            let names: Vec<&str> = self
+                .states()
+                .iter()
+                .map(crate::logic::atom::Name::as_str)
+                .collect();
             writeln!(f, "states  {}", names.join(", "))?;
         }
         writeln!(f, "initial {}", self.state_name(self.initial()))?;
@@ -166,7 +182,10 @@ impl fmt::Display for Machine {
             writeln!(f, "reject  {}", self.state_name(reject))?;
         }
         let width = |end: fn(&super::machine::Edge) -> super::machine::StateId| {
-            let widths = self.edges().iter().map(|e| self.state_name(end(e)).chars().count());
+            let widths = self
+                .edges()
+                .iter()
+                .map(|e| self.state_name(end(e)).chars().count());
             widths.max().unwrap_or(0).min(24)
         };
         let (from_width, to_width) = (width(|e| e.from), width(|e| e.to));

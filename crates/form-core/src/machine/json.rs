@@ -42,7 +42,8 @@ impl Machine {
         let mut edges = Vec::with_capacity(json.edges.len());
         for (i, edge) in json.edges.into_iter().enumerate() {
             let place = place_of_edge(i, &edge.from, &edge.to);
-            let formula = (edge.formula.parse()).map_err(|error: Error| error.within(place.clone()))?;
+            let formula =
+                (edge.formula.parse()).map_err(|error: Error| error.within(place.clone()))?;
             edges.push(DraftEdge {
                 from: placed(edge.from, &place),
                 to: placed(edge.to, &place),

@@ -142,7 +142,8 @@ impl Machine {
     /// The reward of taking an edge: its own, else 1 into the accepting state and 0 elsewhere.
     pub fn reward(&self, edge: EdgeId) -> f64 {
         let edge = self.edge(edge);
-        edge.reward.unwrap_or(if edge.to == self.accept { 1.0 } else { 0.0 })
+        edge.reward
+            .unwrap_or(if edge.to == self.accept { 1.0 } else { 0.0 })
     }
 
     /// An edge as messages name it: `edge 2 (u0 -> u1)`.
@@ -233,12 +234,20 @@ impl MachineBuilder {
     /// Adds an edge with the formula that `formula` writes.
     pub fn edge(self, from: &str, to: &str, formula: &str) -> Result<Self> {
         let place = place_of_edge(self.0.edges.len(), from, to);
-        let formula = formula.parse().map_err(|error: Error| error.within(place))?;
+        let formula = formula
+            .parse()
+            .map_err(|error: Error| error.within(place))?;
         Ok(self.edge_with(from, to, formula, None))
     }
 
     /// Adds an edge, with its own reward if one is given.
-    pub fn edge_with(mut self, from: &str, to: &str, formula: Formula, reward: Option<f64>) -> Self {
+    pub fn edge_with(
+        mut self,
+        from: &str,
+        to: &str,
+        formula: Formula,
+        reward: Option<f64>,
+    ) -> Self {
         let place = place_of_edge(self.0.edges.len(), from, to);
         self.0.edges.push(DraftEdge {
             from: (from.to_owned(), place.clone()),
@@ -305,14 +314,18 @@ impl<P: Clone> Draft<P> {
         };
         for (name, place) in self.states.iter().flatten() {
             if states.numbers.contains_key(name) {
-                return Err((place.clone(), format!("the state `{name}` is declared twice")));
+                return Err((
+                    place.clone(),
+                    format!("the state `{name}` is declared twice"),
+                ));
             }
             states.add(name, place)?;
         }
         let initial_id = states.number(&initial)?;
         if !states.declared {
             // The terminal states come last, wherever they are mentioned.
-            let terminal = [Some(&accept), self.reject.as_ref()].map(|t| t.map(|(name, _)| name.clone()));
+            let terminal =
+                [Some(&accept), self.reject.as_ref()].map(|t| t.map(|(name, _)| name.clone()));
             for edge in &self.edges {
                 for mention in [&edge.from, &edge.to] {
                     if !terminal.contains(&Some(mention.0.clone())) {
@@ -322,11 +335,18 @@ impl<P: Clone> Draft<P> {
             }
         }
         let accept_id = states.number(&accept)?;
-        let reject_id = self.reject.as_ref().map(|reject| states.number(reject)).transpose()?;
+        let reject_id = self
+            .reject
+            .as_ref()
+            .map(|reject| states.number(reject))
+            .transpose()?;
         if accept_id == initial_id {
             return Err((
                 accept.1,
-                format!("`{}` is the initial state, it cannot be accepting too", accept.0),
+                format!(
+                    "`{}` is the initial state, it cannot be accepting too",
+                    accept.0
+                ),
             ));
         }
         if let Some((name, place)) = self.reject {
@@ -348,11 +368,22 @@ impl<P: Clone> Draft<P> {
             let from = states.number(&edge.from)?;
             let to = states.number(&edge.to)?;
             if from == accept_id || Some(from) == reject_id {
-                let kind = if from == accept_id { "accepting" } else { "rejecting" };
-                let problem = format!("`{}` is the {kind} state: it cannot have outgoing edges", edge.from.0);
+                let kind = if from == accept_id {
+                    "accepting"
+                } else {
+                    "rejecting"
+                };
+                let problem = format!(
+                    "`{}` is the {kind} state: it cannot have outgoing edges",
+                    edge.from.0
+                );
                 return Err((edge.from.1, problem));
             }
-            if let Some((reward, place)) = edge.reward.clone().filter(|(reward, _)| !reward.is_finite()) {
+            if let Some((reward, place)) = edge
+                .reward
+                .clone()
+                .filter(|(reward, _)| !reward.is_finite())
+            {
                 return Err((place, format!("the reward {reward} is not a finite number")));
             }
             edges.push(Edge {
@@ -381,15 +412,24 @@ struct States {
 }
 
 impl States {
-    fn number<P: Clone>(&mut self, (name, place): &(String, P)) -> std::result::Result<StateId, (P, String)> {
+    fn number<P: Clone>(
+        &mut self,
+        (name, place): &(String, P),
+    ) -> std::result::Result<StateId, (P, String)> {
         match self.numbers.get(name) {
             Some(id) => Ok(*id),
-            None if self.declared => Err((place.clone(), format!("the state `{name}` is not declared"))),
+            None if self.declared => {
+                Err((place.clone(), format!("the state `{name}` is not declared")))
+            }
             None => self.add(name, place),
         }
     }
 
-    fn add<P: Clone>(&mut self, name: &str, place: &P) -> std::result::Result<StateId, (P, String)> {
+    fn add<P: Clone>(
+        &mut self,
+        name: &str,
+        place: &P,
+    ) -> std::result::Result<StateId, (P, String)> {
         let id = StateId(self.names.len() as u32);
         let checked = Name::new(name).map_err(|error| (place.clone(), error.to_string()))?;
         self.names.push(checked);
