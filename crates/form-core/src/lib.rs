@@ -13,5 +13,7 @@ pub use logic::print::Notation;
 pub use logic::signature::Signature;
 pub use logic::truth::satisfies;
 pub use machine::bound::BoundMachine;
+pub use machine::check::{Findings, NeverFires, Overlap, check, first_overlap};
 pub use machine::machine::{Edge, EdgeId, Machine, MachineBuilder, StateId};
 pub use machine::run::{Compressor, Monitor, Run, Step};
+pub use machine::satisfy::Buffer;

@@ -140,13 +140,19 @@ impl AtomSet {
     /// The members that are also in `other`.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        self.iter().filter(|atom| other.contains(*atom)).collect()
+        match (&self.0, &other.0) {
+            (Bits::Small(a), Bits::Small(b)) => Self(Bits::Small(a & b)),
+            _ => self.iter().filter(|atom| other.contains(*atom)).collect(),
+        }
     }
 
     /// The members that are not in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        self.iter().filter(|atom| !other.contains(*atom)).collect()
+        match (&self.0, &other.0) {
+            (Bits::Small(a), Bits::Small(b)) => Self(Bits::Small(a & !b)),
+            _ => self.iter().filter(|atom| !other.contains(*atom)).collect(),
+        }
     }
 
     /// The members of either.

@@ -2,8 +2,11 @@
 //! drawing (paper, Section 3.2).
 
 pub(crate) mod bound;
+pub(crate) mod check;
+pub(crate) mod explore;
 pub(crate) mod form_file;
 pub(crate) mod json;
 #[expect(clippy::module_inception, reason = "the room's main piece")]
 pub(crate) mod machine;
 pub(crate) mod run;
+pub(crate) mod satisfy;
