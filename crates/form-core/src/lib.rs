@@ -14,6 +14,11 @@ pub use logic::signature::Signature;
 pub use logic::truth::satisfies;
 pub use machine::bound::BoundMachine;
 pub use machine::check::{Findings, NeverFires, Overlap, check, first_overlap};
+pub use machine::equivalence::{
+    CompareOptions, Comparison, Difference, Progress, Reaction, compare,
+};
+pub use machine::ground::{GroundObservations, GroundOptions, ground};
 pub use machine::machine::{Edge, EdgeId, Machine, MachineBuilder, StateId};
+pub use machine::observations::Observations;
 pub use machine::run::{Compressor, Monitor, Run, Step};
 pub use machine::satisfy::Buffer;

@@ -279,10 +279,16 @@ impl Hash for AtomSet {
 impl FromIterator<AtomId> for AtomSet {
     fn from_iter<I: IntoIterator<Item = AtomId>>(atoms: I) -> Self {
         let mut set = Self::new();
-        for atom in atoms {
-            set.insert(atom);
-        }
+        set.extend(atoms);
         set
+    }
+}
+
+impl Extend<AtomId> for AtomSet {
+    fn extend<I: IntoIterator<Item = AtomId>>(&mut self, atoms: I) {
+        for atom in atoms {
+            self.insert(atom);
+        }
     }
 }
 

@@ -175,6 +175,15 @@ impl BoundMachine {
         &self.progress[state.index()]
     }
 
+    /// All atoms that some edge looks at.
+    pub fn relevant_atoms(&self) -> AtomSet {
+        let mut relevant = AtomSet::new();
+        for instruction in &self.program {
+            relevant.union_with(&instruction.test.mask);
+        }
+        relevant
+    }
+
     /// The edge that the buffer with this newest observation and this union makes the machine take, if any.
     #[inline]
     pub fn choose(&self, state: StateId, newest: &AtomSet, seen: &AtomSet) -> Option<EdgeId> {

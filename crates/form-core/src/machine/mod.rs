@@ -3,10 +3,13 @@
 
 pub(crate) mod bound;
 pub(crate) mod check;
+pub(crate) mod equivalence;
 pub(crate) mod explore;
 pub(crate) mod form_file;
+pub(crate) mod ground;
 pub(crate) mod json;
 #[expect(clippy::module_inception, reason = "the room's main piece")]
 pub(crate) mod machine;
+pub(crate) mod observations;
 pub(crate) mod run;
 pub(crate) mod satisfy;

@@ -75,18 +75,10 @@ pub(crate) fn find_buffer(wanted: &[(&BoundFormula, bool)], signature: &Signatur
             };
             let mut newest = members(&encoding.newest);
             if newest.is_empty() {
-                newest.extend_with(spare);
+                newest.extend(spare);
             }
             let seen = members(&encoding.seen).union(&newest);
             Satisfiable::Yes(Buffer { seen, newest })
-        }
-    }
-}
-
-impl AtomSet {
-    fn extend_with(&mut self, atom: Option<AtomId>) {
-        if let Some(atom) = atom {
-            self.insert(atom);
         }
     }
 }

@@ -1,0 +1,280 @@
+//! Are two machines equivalent? Exact, over a stated set of observations; if not, a shortest trace tells them apart.
+//!
+//! The two machines run side by side on every compressed trace, breadth first. A pair of runs is a state, what has been
+//! seen of the atoms that still matter there, and the last observation where repeating it could matter: a compressed
+//! trace never repeats one.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::bound::BoundMachine;
+use super::machine::{Machine, StateId};
+use super::observations::Observations;
+use super::run::{Run, Step};
+use crate::error::{Error, Result};
+use crate::logic::atom_set::AtomSet;
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Progress {
+    /// Neither accepting nor rejecting.
+    Running,
+    /// In the accepting state.
+    Accepted,
+    /// In the rejecting state.
+    Rejected,
+}
+
+impl Machine {
+    /// What being in `state` means.
+    pub fn progress(&self, state: StateId) -> Progress {
+        if state == self.accept() {
+            Progress::Accepted
+        } else if Some(state) == self.reject() {
+            Progress::Rejected
+        } else {
+            Progress::Running
+        }
+    }
+}
+
+/// The result of [`compare`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Comparison {
+    /// No compressed trace over the observations tells them apart.
+    Equivalent {
+        /// How many different observations were tried.
+        observations: usize,
+        /// How many pairs of runs were gone through.
+        pairs: usize,
+    },
+    /// A shortest trace on which they differ, at its last observation.
+    Different(Difference),
+}
+
+/// Where two machines part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The observations.
+    pub trace: Vec<AtomSet>,
+    /// State, progress and reward of the first machine after the last of them.
+    pub first: Reaction,
+    /// The same of the second.
+    pub second: Reaction,
+}
+
+/// How a machine reacted to an observation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reaction {
+    /// The state it is in now.
+    pub state: StateId,
+    /// What that means.
+    pub progress: Progress,
+    /// The reward of the step.
+    pub reward: f64,
+}
+
+/// What counts as a difference.
+#[derive(Clone, Debug)]
+pub struct CompareOptions {
+    /// The observations that can occur.
+    pub observations: Observations,
+    /// Whether rewards must agree as well.
+    pub rewards: bool,
+    /// Pairs of runs after which to give up with an error.
+    pub max_pairs: usize,
+}
+
+impl Default for CompareOptions {
+    fn default() -> Self {
+        Self {
+            observations: Observations::All,
+            rewards: true,
+            max_pairs: 2_000_000,
+        }
+    }
+}
+
+type Pair = ([(StateId, AtomSet); 2], Option<AtomSet>);
+
+/// Compares two machines bound to the same signature.
+pub fn compare(
+    first: &BoundMachine,
+    second: &BoundMachine,
+    options: &CompareOptions,
+) -> Result<Comparison> {
+    let machines = [first, second];
+    let relevant = first.relevant_atoms().union(&second.relevant_atoms());
+    let observations = options
+        .observations
+        .enumerate(&relevant, first.signature())?;
+
+    // Each pair remembers how it was reached: the pair before it and the observation.
+    let mut pairs: Vec<([Run; 2], Option<(usize, usize)>)> = vec![(machines.map(Run::new), None)];
+    let mut known: HashMap<Pair, ()> = HashMap::new();
+    let mut queue = VecDeque::from([(0, None)]);
+    while let Some((current, last)) = queue.pop_front() {
+        for (number, observation) in observations.iter().enumerate() {
+            if last == Some(number) {
+                continue;
+            }
+            let mut runs = pairs[current].0.clone();
+            let steps = step_both(&mut runs, machines, observation);
+            let reactions = [0, 1].map(|i| Reaction {
+                state: runs[i].state(),
+                progress: machines[i].machine().progress(runs[i].state()),
+                reward: steps[i].reward,
+            });
+            let [a, b] = reactions;
+            if a.progress != b.progress || (options.rewards && a.reward != b.reward) {
+                let trace = trace_to(&pairs, current, number)
+                    .into_iter()
+                    .map(|i| observations[i].clone())
+                    .collect();
+                return Ok(Comparison::Different(Difference {
+                    trace,
+                    first: a,
+                    second: b,
+                }));
+            }
+            if a.progress != Progress::Running {
+                continue;
+            }
+            // Would the same observation do something if it came again? Only then must it be kept apart.
+            let mut again = runs.clone();
+            let repeated = step_both(&mut again, machines, observation);
+            let matters = key(&again, machines) != key(&runs, machines)
+                || repeated.iter().any(|s| s.reward != 0.0);
+            let last = matters.then_some(number);
+            let pair = (key(&runs, machines), last.map(|i| observations[i].clone()));
+            if known.insert(pair, ()).is_none() {
+                if pairs.len() >= options.max_pairs {
+                    return Err(Error::Limit {
+                        what: "pairs of runs of the two machines".to_owned(),
+                        limit: options.max_pairs,
+                        hint: "compare over fewer observations".to_owned(),
+                    });
+                }
+                pairs.push((runs, Some((current, number))));
+                queue.push_back((pairs.len() - 1, last));
+            }
+        }
+    }
+    Ok(Comparison::Equivalent {
+        observations: observations.len(),
+        pairs: pairs.len(),
+    })
+}
+
+fn step_both(
+    runs: &mut [Run; 2],
+    machines: [&BoundMachine; 2],
+    observation: &AtomSet,
+) -> [Step; 2] {
+    [0, 1].map(|i| runs[i].step(machines[i], observation))
+}
+
+/// State and relevant part of the buffer of each run.
+fn key(runs: &[Run; 2], machines: [&BoundMachine; 2]) -> [(StateId, AtomSet); 2] {
+    [0, 1].map(|i| {
+        let state = runs[i].state();
+        (
+            state,
+            runs[i]
+                .seen()
+                .intersection(machines[i].progress_atoms(state)),
+        )
+    })
+}
+
+/// The observations, by number, that lead to a pair and then on by `last`.
+fn trace_to(
+    pairs: &[([Run; 2], Option<(usize, usize)>)],
+    mut current: usize,
+    last: usize,
+) -> Vec<usize> {
+    let mut trace = vec![last];
+    while let Some((before, observation)) = pairs[current].1 {
+        trace.push(observation);
+        current = before;
+    }
+    trace.reverse();
+    trace
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logic::signature::Signature;
+
+    fn different(
+        a: &str,
+        b: &str,
+        signature: &[&str],
+        observations: Observations,
+    ) -> Option<Vec<String>> {
+        let signature = Signature::parse(signature).unwrap();
+        let bind = |edges: &str| {
+            let text = format!("initial u0\naccept acc\nreject rej\n{edges}");
+            text.parse::<Machine>().unwrap().bind(&signature).unwrap()
+        };
+        let options = CompareOptions {
+            observations,
+            ..CompareOptions::default()
+        };
+        match compare(&bind(a), &bind(b), &options).unwrap() {
+            Comparison::Equivalent { .. } => None,
+            Comparison::Different(d) => {
+                Some(d.trace.iter().map(|o| signature.describe(o)).collect())
+            }
+        }
+    }
+
+    #[test]
+    fn lifted_and_grounded_quantifiers() {
+        let signature = ["p(a)", "p(b)", "goal"];
+        let exists = "u0 -> acc : exists X. p(X)";
+        assert_eq!(
+            different(
+                exists,
+                "u0 -> acc : p(a) or p(b)",
+                &signature,
+                Observations::All
+            ),
+            None
+        );
+        let forall = "u0 -> acc : forall X. p(X)";
+        let at_once = "u0 -> acc : p(a) and p(b)";
+        let trace = different(forall, at_once, &signature, Observations::All).unwrap();
+        assert_eq!(trace, ["{p(a)}", "{p(b)}"]);
+        let diamond = "u0 -> u1 : p(a)\nu0 -> u2 : p(b)\nu1 -> acc : p(b)\nu2 -> acc : p(a)";
+        assert_eq!(
+            different(forall, diamond, &signature, Observations::Single),
+            None
+        );
+        let trace = different(forall, diamond, &signature, Observations::All).unwrap();
+        assert_eq!(trace, ["{p(a), p(b)}"]);
+    }
+
+    #[test]
+    fn compressed_traces_never_repeat_an_observation() {
+        let twice = "u0 -> u1 : goal\nu1 -> acc : goal";
+        let never = "u0 -> u1 : goal\nu1 -> acc : goal and not goal";
+        // With nothing else to observe, `goal` cannot come twice.
+        assert_eq!(different(twice, never, &["goal"], Observations::All), None);
+        let trace = different(twice, never, &["goal", "red"], Observations::Single).unwrap();
+        assert_eq!(trace, ["{goal}", "{red}", "{goal}"]);
+        let trace = different(twice, never, &["goal", "red"], Observations::All).unwrap();
+        assert_eq!(trace, ["{goal}", "{goal, red}"]);
+    }
+
+    #[test]
+    fn rewards_count() {
+        let trace = different(
+            "u0 -> u1 : a => 0.5\nu1 -> acc : b",
+            "u0 -> u1 : a\nu1 -> acc : b",
+            &["a", "b"],
+            Observations::All,
+        );
+        assert_eq!(trace.unwrap(), ["{a}"]);
+    }
+}

@@ -1,0 +1,532 @@
+//! Grounding: the equivalent propositional machine for one signature (paper, Figures 4b, 8 and 9).
+//!
+//! A `forall` needs memory, which a propositional machine keeps in its states: state u splits into one state for each
+//! set S of atoms already seen of those that u's `forall`s wait for. There, `forall X. p(X)` means "the instances
+//! outside S are all in this observation" and `exists X. p(X)` is a disjunction. Seeing some of the awaited atoms
+//! without leaving u leads from S to a larger set.
+
+use std::collections::{HashMap, HashSet};
+
+use super::bound::{BoundFormula, BoundMachine};
+use super::machine::{Machine, StateId};
+use super::observations::Observations;
+use super::satisfy::{Satisfiable, find_buffer};
+use crate::error::{Error, Result};
+use crate::logic::atom::{Atom, Quantifier};
+use crate::logic::atom_set::{AtomId, AtomSet};
+use crate::logic::cubes::{Cube, absorbed, cubes};
+use crate::logic::formula::{Formula, Node};
+use crate::logic::signature::Signature;
+use crate::logic::truth::satisfies;
+
+/// How to ground.
+#[derive(Clone, Debug)]
+pub struct GroundOptions {
+    /// Whether several atoms may come at once. One at a time gives the machines of the paper's figures.
+    pub observations: GroundObservations,
+    /// Edges after which to give up with an error.
+    pub max_edges: usize,
+}
+
+/// The observations that a grounded machine is equivalent for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroundObservations {
+    /// Every set of atoms.
+    All,
+    /// One atom at a time.
+    Single,
+}
+
+impl From<GroundObservations> for Observations {
+    fn from(observations: GroundObservations) -> Self {
+        match observations {
+            GroundObservations::All => Self::All,
+            GroundObservations::Single => Self::Single,
+        }
+    }
+}
+
+impl Default for GroundOptions {
+    fn default() -> Self {
+        Self {
+            observations: GroundObservations::All,
+            max_edges: 200_000,
+        }
+    }
+}
+
+/// Cubes up to which a formula is split into parallel edges; beyond, it stays one edge.
+const MAX_PARALLEL: usize = 64;
+
+/// Awaited atoms of which all subsets are gone through.
+const MAX_AWAITED: usize = 16;
+
+/// A propositional machine that behaves as the given one over the observations.
+pub fn ground(machine: &BoundMachine, options: &GroundOptions) -> Result<Machine> {
+    let lifted = machine.machine();
+    let mut grounding = Grounding {
+        machine,
+        options,
+        names: Names::new(lifted),
+        queue: vec![(lifted.initial(), AtomSet::new())],
+        reached: HashSet::from([(lifted.initial(), AtomSet::new())]),
+        edges: Vec::new(),
+    };
+    while let Some((state, seen)) = grounding.next() {
+        grounding.state(state, &seen)?;
+    }
+    let mut builder = Machine::builder(&format!("{}_ground", lifted.name()))
+        .initial(lifted.state_name(lifted.initial()))
+        .accept(lifted.state_name(lifted.accept()));
+    if let Some(reject) = lifted.reject() {
+        builder = builder.reject(lifted.state_name(reject));
+    }
+    for GroundEdge {
+        from,
+        to,
+        formula,
+        reward,
+    } in grounding.edges
+    {
+        builder = builder.edge_with(&from, &to, formula, reward);
+    }
+    builder.build()
+}
+
+/// A state of the grounded machine: a state and what has been seen of the atoms it waits for.
+type Split = (StateId, AtomSet);
+
+struct Grounding<'a> {
+    machine: &'a BoundMachine,
+    options: &'a GroundOptions,
+    names: Names,
+    queue: Vec<Split>,
+    reached: HashSet<Split>,
+    edges: Vec<GroundEdge>,
+}
+
+struct GroundEdge {
+    from: String,
+    to: String,
+    formula: Formula,
+    reward: Option<f64>,
+}
+
+impl Grounding<'_> {
+    /// Breadth first, so that states come out in the order a reader expects.
+    fn next(&mut self) -> Option<Split> {
+        (!self.queue.is_empty()).then(|| self.queue.remove(0))
+    }
+
+    fn state(&mut self, state: StateId, seen: &AtomSet) -> Result<()> {
+        let signature = self.machine.signature();
+        let awaited: Vec<AtomId> = self
+            .machine
+            .progress_atoms(state)
+            .difference(seen)
+            .iter()
+            .collect();
+        let mut earlier: Vec<Formula> = Vec::new();
+        for id in self.machine.outgoing(state) {
+            let edge = self.machine.machine().edge(*id);
+            let formula = propositional(&edge.formula, seen, signature);
+            if edge.to == state {
+                // Taking a self-loop keeps the buffer: what it saw counts.
+                for seen_now in self.subsets(state, &awaited)? {
+                    let to = (state, seen.union(&seen_now));
+                    let formula =
+                        Formula::all([formula.clone(), exactly(&seen_now, &awaited, signature)]);
+                    self.edge(state, seen, to, &formula, edge.reward)?;
+                }
+            } else {
+                self.edge(
+                    state,
+                    seen,
+                    (edge.to, AtomSet::new()),
+                    &formula,
+                    edge.reward,
+                )?;
+            }
+            earlier.push(formula);
+        }
+        // No edge fires, but some awaited atoms were seen.
+        for seen_now in self.subsets(state, &awaited)? {
+            let formula = exactly(&seen_now, &awaited, signature);
+            if !seen_now.is_empty() && self.can_stay(&formula, &seen_now, &earlier) {
+                let to = (state, seen.union(&seen_now));
+                self.edge(state, seen, to, &formula, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What of the awaited atoms an observation may contain.
+    fn subsets(&self, state: StateId, awaited: &[AtomId]) -> Result<Vec<AtomSet>> {
+        if self.options.observations == GroundObservations::Single {
+            let singles = awaited.iter().map(|id| AtomSet::from_iter([*id]));
+            return Ok([AtomSet::new()].into_iter().chain(singles).collect());
+        }
+        if awaited.len() > MAX_AWAITED {
+            return Err(Error::Limit {
+                what: format!(
+                    "{} atoms that state {} waits for",
+                    awaited.len(),
+                    self.machine.machine().state_name(state)
+                ),
+                limit: MAX_AWAITED,
+                hint: "ground for one atom at a time".to_owned(),
+            });
+        }
+        let subset = |bits: u32| {
+            awaited
+                .iter()
+                .enumerate()
+                .filter(move |(i, _)| bits >> i & 1 == 1)
+        };
+        let all = (0..1_u32 << awaited.len()).map(|bits| subset(bits).map(|(_, id)| *id).collect());
+        let mut all: Vec<AtomSet> = all.collect();
+        all.sort();
+        Ok(all)
+    }
+
+    /// Whether an observation with this formula exists on which no edge fires.
+    fn can_stay(&self, formula: &Formula, seen_now: &AtomSet, edges: &[Formula]) -> bool {
+        let signature = self.machine.signature();
+        if self.options.observations == GroundObservations::Single {
+            let buffer = std::slice::from_ref(seen_now);
+            return !edges.iter().any(|edge| satisfies(buffer, edge, signature));
+        }
+        let bind = |formula: &Formula| {
+            BoundFormula::new(formula, signature)
+                .expect("grounding only names atoms of the signature")
+        };
+        let edges: Vec<BoundFormula> = edges.iter().map(bind).collect();
+        let formula = bind(formula);
+        let mut wanted: Vec<(&BoundFormula, bool)> =
+            edges.iter().map(|edge| (edge, false)).collect();
+        wanted.push((&formula, true));
+        find_buffer(&wanted, signature) != Satisfiable::No
+    }
+
+    /// Adds the edge, as parallel edges if its formula is a disjunction, unless it can never hold.
+    fn edge(
+        &mut self,
+        from: StateId,
+        seen: &AtomSet,
+        to: Split,
+        formula: &Formula,
+        reward: Option<f64>,
+    ) -> Result<()> {
+        let signature = self.machine.signature();
+        let parts: Vec<Formula> = match cubes(formula, signature, MAX_PARALLEL) {
+            None => vec![formula.clone()],
+            Some(cubes) => {
+                let single = self.options.observations == GroundObservations::Single;
+                let cubes = if single { one_at_a_time(cubes) } else { cubes };
+                cubes
+                    .iter()
+                    .map(|cube| cube.to_formula(signature))
+                    .collect()
+            }
+        };
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let (from, target) = (
+            self.names.of(from, seen, signature),
+            self.names.of(to.0, &to.1, signature),
+        );
+        if self.reached.insert(to.clone()) {
+            self.queue.push(to);
+        }
+        for formula in parts {
+            self.edges.push(GroundEdge {
+                from: from.clone(),
+                to: target.clone(),
+                formula,
+                reward,
+            });
+        }
+        if self.edges.len() > self.options.max_edges {
+            return Err(Error::Limit {
+                what: "edges of the grounded machine".to_owned(),
+                limit: self.options.max_edges,
+                hint: "ground for one atom at a time, or for fewer objects".to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The formula without quantifiers, in a state where `seen` has been seen.
+fn propositional(formula: &Formula, seen: &AtomSet, signature: &Signature) -> Formula {
+    let atom = |id| Formula::atom(signature.atom(id).clone());
+    formula.fold(|node, children: Vec<Formula>| match node {
+        Node::True => Formula::truth(),
+        Node::Not => children
+            .into_iter()
+            .next()
+            .unwrap_or_else(Formula::truth)
+            .negated(),
+        Node::And(_) => Formula::all(children),
+        Node::Or(_) => Formula::any(children),
+        Node::Atom(Atom::Ground(ground)) => Formula::atom(ground.clone()),
+        Node::Atom(Atom::Quantified(quantified)) => {
+            let instances = signature.instances(quantified);
+            match quantified.quantifier() {
+                Quantifier::Exists => Formula::any(instances.iter().map(atom)),
+                Quantifier::Forall => Formula::all(instances.difference(seen).iter().map(atom)),
+            }
+        }
+    })
+}
+
+/// Of the awaited atoms just these are observed.
+fn exactly(seen_now: &AtomSet, awaited: &[AtomId], signature: &Signature) -> Formula {
+    let (positive, negative) = awaited
+        .iter()
+        .copied()
+        .partition(|id| seen_now.contains(*id));
+    Cube { positive, negative }.to_formula(signature)
+}
+
+/// The cubes where only one atom comes at a time: two positive atoms never hold, and one makes negative ones superfluous.
+fn one_at_a_time(cubes: Vec<Cube>) -> Vec<Cube> {
+    let simplify = |cube: Cube| match cube.positive.len() {
+        0 => Some(cube),
+        1 => Some(Cube {
+            negative: AtomSet::new(),
+            ..cube
+        }),
+        _ => None,
+    };
+    absorbed(cubes.into_iter().filter_map(simplify).collect())
+}
+
+/// The names of the split states: `u0`, `u0_yellow_o1`, ….
+struct Names {
+    given: HashMap<Split, String>,
+    taken: HashSet<String>,
+}
+
+impl Names {
+    fn new(machine: &Machine) -> Self {
+        let unsplit = machine
+            .state_ids()
+            .map(|id| ((id, AtomSet::new()), machine.state_name(id).to_owned()));
+        let given: HashMap<Split, String> = unsplit.collect();
+        let taken = given.values().cloned().collect();
+        Self { given, taken }
+    }
+
+    fn of(&mut self, state: StateId, seen: &AtomSet, signature: &Signature) -> String {
+        let split = (state, seen.clone());
+        if let Some(name) = self.given.get(&split) {
+            return name.clone();
+        }
+        let mut name = self.given[&(state, AtomSet::new())].clone();
+        for id in seen.iter() {
+            let atom = signature.atom(id);
+            let words = std::iter::once(atom.predicate()).chain(atom.constants());
+            name.extend(words.map(|word| format!("_{word}")));
+        }
+        while !self.taken.insert(name.clone()) {
+            name.push('_');
+        }
+        self.given.insert(split, name.clone());
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::equivalence::{CompareOptions, Comparison, compare};
+
+    fn grounded(edges: &str, signature: &[&str], observations: GroundObservations) -> Machine {
+        let signature = Signature::parse(signature).unwrap();
+        let text = format!("machine m\ninitial u0\naccept u_acc\n{edges}");
+        let machine = text.parse::<Machine>().unwrap().bind(&signature).unwrap();
+        let options = GroundOptions {
+            observations,
+            ..GroundOptions::default()
+        };
+        let result = ground(&machine, &options).unwrap();
+        let observations = observations.into();
+        let options = CompareOptions {
+            observations,
+            ..CompareOptions::default()
+        };
+        let comparison = compare(&machine, &result.bind(&signature).unwrap(), &options).unwrap();
+        assert!(
+            matches!(comparison, Comparison::Equivalent { .. }),
+            "{result}\n{comparison:?}"
+        );
+        result
+    }
+
+    const ALL_YELLOW: &str = "u0 -> u1 : forall X. yellow(X)\nu1 -> u_acc : goal";
+
+    /// Whether the machine is a figure's, state by state and edge by edge, whatever the states are called.
+    fn is_figure(machine: &Machine, figure: &[(usize, usize, &str)]) {
+        let mut number: HashMap<StateId, usize> = HashMap::from([(machine.initial(), 0)]);
+        assert_eq!(machine.edges().len(), figure.len(), "{machine}");
+        // The figure's numbering follows from walking along the edges' labels.
+        let mut todo = vec![machine.initial()];
+        while let Some(state) = todo.pop() {
+            let here = number[&state];
+            let edges: Vec<_> = machine.edges_from(state).collect();
+            assert_eq!(
+                edges.len(),
+                figure.iter().filter(|(from, ..)| *from == here).count(),
+                "{machine}"
+            );
+            for (_, edge) in edges {
+                let label = edge.formula.to_string();
+                let matching = figure
+                    .iter()
+                    .find(|(from, _, text)| *from == here && *text == label);
+                let (_, to, _) = matching.unwrap_or_else(|| panic!("no edge {label} in {machine}"));
+                match number.insert(edge.to, *to) {
+                    Some(before) => assert_eq!(before, *to),
+                    None => todo.push(edge.to),
+                }
+            }
+        }
+        let targets: HashSet<usize> = number.values().copied().collect();
+        assert_eq!(targets.len(), machine.states().len());
+    }
+
+    #[test]
+    fn all_yellow_gives_the_diamond_of_figure_4b() {
+        let signature = ["yellow(o1)", "yellow(o2)", "goal"];
+        let machine = grounded(ALL_YELLOW, &signature, GroundObservations::Single);
+        is_figure(
+            &machine,
+            &[
+                (0, 1, "yellow(o1)"),
+                (0, 2, "yellow(o2)"),
+                (1, 3, "yellow(o2)"),
+                (2, 3, "yellow(o1)"),
+                (3, 4, "goal"),
+            ],
+        );
+        // Where both may come at once there is one more edge, straight across.
+        let machine = grounded(ALL_YELLOW, &signature, GroundObservations::All);
+        is_figure(
+            &machine,
+            &[
+                (0, 3, "yellow(o1) and yellow(o2)"),
+                (0, 1, "yellow(o1) and not yellow(o2)"),
+                (0, 2, "yellow(o2) and not yellow(o1)"),
+                (1, 3, "yellow(o2)"),
+                (2, 3, "yellow(o1)"),
+                (3, 4, "goal"),
+            ],
+        );
+    }
+
+    #[test]
+    fn three_objects_give_the_eight_states_of_figure_8() {
+        let signature = ["yellow(o1)", "yellow(o2)", "yellow(o3)"];
+        let machine = grounded(
+            "u0 -> u_acc : forall X. yellow(X)",
+            &signature,
+            GroundObservations::Single,
+        );
+        assert_eq!(machine.states().len(), 8);
+        is_figure(
+            &machine,
+            &[
+                (0, 1, "yellow(o1)"),
+                (0, 2, "yellow(o2)"),
+                (0, 3, "yellow(o3)"),
+                (1, 4, "yellow(o2)"),
+                (1, 5, "yellow(o3)"),
+                (3, 5, "yellow(o1)"),
+                (5, 7, "yellow(o2)"),
+                (2, 6, "yellow(o3)"),
+                (3, 6, "yellow(o2)"),
+                (6, 7, "yellow(o1)"),
+                (4, 7, "yellow(o3)"),
+                (2, 4, "yellow(o1)"),
+            ],
+        );
+        let machine = grounded(
+            "u0 -> u_acc : forall X. yellow(X)",
+            &signature,
+            GroundObservations::All,
+        );
+        assert_eq!((machine.states().len(), machine.edges().len()), (8, 19));
+    }
+
+    #[test]
+    fn blue_all_yellow_7_gives_the_machine_of_figure_9() {
+        let edges = "u0 -> u1 : exists X. blue(X)\nu1 -> u2 : forall X. yellow(X)\nu2 -> u3 : purple(o7)\nu3 -> u_acc : goal";
+        let signature = [
+            "yellow(o0)",
+            "yellow(o1)",
+            "blue(o4)",
+            "blue(o5)",
+            "purple(o6)",
+            "purple(o7)",
+            "goal",
+        ];
+        let machine = grounded(edges, &signature, GroundObservations::Single);
+        is_figure(
+            &machine,
+            &[
+                (0, 1, "blue(o4)"),
+                (0, 1, "blue(o5)"),
+                (1, 2, "yellow(o1)"),
+                (2, 4, "yellow(o0)"),
+                (1, 3, "yellow(o0)"),
+                (3, 4, "yellow(o1)"),
+                (4, 5, "purple(o7)"),
+                (5, 6, "goal"),
+            ],
+        );
+        grounded(edges, &signature, GroundObservations::All);
+    }
+
+    #[test]
+    fn green_but_one_gives_the_machine_of_figure_5b() {
+        let edges = "reject u_rej\nu0 -> u1 : exists X. green(X) and not green(o12)\nu0 -> u_rej : lava\nu1 -> u_rej : lava\nu1 -> u_acc : goal";
+        let signature = ["green(o10)", "green(o11)", "green(o12)", "lava", "goal"];
+        let machine = grounded(edges, &signature, GroundObservations::Single);
+        is_figure(
+            &machine,
+            &[
+                (0, 1, "green(o10)"),
+                (0, 1, "green(o11)"),
+                (0, 2, "lava"),
+                (1, 2, "lava"),
+                (1, 3, "goal"),
+            ],
+        );
+        grounded(edges, &signature, GroundObservations::All);
+    }
+
+    #[test]
+    fn self_loops_keep_the_buffer() {
+        let edges = "u0 -> u0 : p(a) => 0.25\nu0 -> u_acc : forall X. p(X)";
+        let signature = ["p(a)", "p(b)", "q"];
+        grounded(edges, &signature, GroundObservations::All);
+        grounded(edges, &signature, GroundObservations::Single);
+    }
+
+    #[test]
+    fn growth_has_a_limit() {
+        let signature: Vec<String> = (0..20).map(|i| format!("yellow(o{i})")).collect();
+        let signature = Signature::parse(signature).unwrap();
+        let machine: Machine = "initial u0\naccept u1\nu0 -> u1 : forall X. yellow(X)"
+            .parse()
+            .unwrap();
+        let error = ground(
+            &machine.bind(&signature).unwrap(),
+            &GroundOptions::default(),
+        )
+        .unwrap_err();
+        assert!(error.to_string().contains("one atom at a time"), "{error}");
+    }
+}

@@ -1,0 +1,75 @@
+//! The sets of observations over which machines are grounded and compared.
+
+use crate::error::{Error, Result};
+use crate::logic::atom_set::{AtomId, AtomSet};
+use crate::logic::signature::Signature;
+
+/// Which observations can occur.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Observations {
+    /// Every non-empty set of atoms.
+    All,
+    /// One atom at a time, as in the paper's grid world.
+    Single,
+    /// Just these, such as those of a trace file.
+    Given(Vec<AtomSet>),
+}
+
+/// How many observations an enumeration may have.
+const LIMIT: usize = 1 << 20;
+
+impl Observations {
+    /// As messages name them.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::All => "all sets of atoms".to_owned(),
+            Self::Single => "one atom at a time".to_owned(),
+            Self::Given(list) => format!("the {} given ones", list.len()),
+        }
+    }
+
+    /// The observations one by one, as far as machines that look only at the relevant atoms can tell them apart.
+    ///
+    /// Of the atoms that are not relevant one stands for all: it tells an observation from an equal one before it, and
+    /// makes one that is otherwise empty.
+    pub(crate) fn enumerate(
+        &self,
+        relevant: &AtomSet,
+        signature: &Signature,
+    ) -> Result<Vec<AtomSet>> {
+        let spare = signature.ids().find(|id| !relevant.contains(*id));
+        let mut atoms: Vec<AtomId> = relevant.iter().collect();
+        atoms.extend(spare);
+        match self {
+            Self::All => {
+                let count = 1_usize
+                    .checked_shl(atoms.len() as u32)
+                    .filter(|n| *n <= LIMIT);
+                let count = count.ok_or_else(|| Error::Limit {
+                    what: format!("all sets of {} relevant atoms", atoms.len()),
+                    limit: LIMIT,
+                    hint:
+                        "compare over one atom at a time, or over the observations of a trace file"
+                            .to_owned(),
+                })?;
+                let subset = |bits: usize| {
+                    (atoms.iter().enumerate()).filter(move |(i, _)| bits >> i & 1 == 1)
+                };
+                let mut all: Vec<AtomSet> = (1..count)
+                    .map(|bits| subset(bits).map(|(_, id)| *id).collect())
+                    .collect();
+                // Few atoms first, so that a shortest trace is also a simple one.
+                all.sort();
+                Ok(all)
+            }
+            Self::Single => Ok(atoms.iter().map(|id| AtomSet::from_iter([*id])).collect()),
+            Self::Given(list) => {
+                let mut list: Vec<AtomSet> =
+                    list.iter().filter(|set| !set.is_empty()).cloned().collect();
+                list.sort();
+                list.dedup();
+                Ok(list)
+            }
+        }
+    }
+}
