@@ -4,6 +4,7 @@
 mod error;
 mod logic;
 mod machine;
+mod trace;
 
 pub use error::{Error, Result, Snippet};
 pub use logic::atom::{Atom, GroundAtom, Name, QuantifiedAtom, Quantifier, Term};
@@ -22,3 +23,8 @@ pub use machine::machine::{Edge, EdgeId, Machine, MachineBuilder, StateId};
 pub use machine::observations::Observations;
 pub use machine::run::{Compressor, Monitor, Run, Step};
 pub use machine::satisfy::Buffer;
+pub use trace::dataset::{Contradiction, ContradictionReason, Dataset, Origin};
+pub use trace::file::{TraceFile, read_signature};
+pub use trace::recorder::Recorder;
+pub use trace::replay::{Counterexample, ExplainedStep, Replay, explain};
+pub use trace::trace::{Disagreement, Kind, Trace};

@@ -1,0 +1,259 @@
+//! Sets of traces: their signature, duplicates, and traces that contradict each other.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use super::file::TraceFile;
+use super::trace::{Kind, Trace};
+use crate::error::Result;
+use crate::logic::atom_set::AtomSet;
+use crate::logic::signature::Signature;
+
+/// Where a trace stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Origin {
+    /// Index into the data set's files.
+    pub file: usize,
+    /// Line in the file, from 1.
+    pub line: usize,
+}
+
+/// Traces over one signature, without duplicates.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    signature: Signature,
+    files: Vec<String>,
+    traces: Vec<(Origin, Trace)>,
+    duplicates: Vec<(Origin, Origin)>,
+    prefixes: PrefixTree,
+}
+
+/// Two traces that cannot both be true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The earlier one in the data.
+    pub first: (Origin, Kind),
+    /// The later one.
+    pub second: (Origin, Kind),
+    /// Why.
+    pub reason: ContradictionReason,
+}
+
+/// Why two traces contradict each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContradictionReason {
+    /// The same observations ended in different ways.
+    SameObservations,
+    /// One goes on where the other one's episode was over.
+    GoesOn,
+}
+
+impl Dataset {
+    /// An empty data set.
+    pub fn new(signature: Signature) -> Self {
+        Self {
+            signature,
+            files: Vec::new(),
+            traces: Vec::new(),
+            duplicates: Vec::new(),
+            prefixes: PrefixTree::default(),
+        }
+    }
+
+    /// Reads a file into it; returns the file's index.
+    pub fn read(&mut self, file: TraceFile) -> Result<usize> {
+        let index = self.files.len();
+        self.files.push(file.name().to_owned());
+        for (line, trace) in file.traces(&self.signature)? {
+            self.add(Origin { file: index, line }, trace);
+        }
+        Ok(index)
+    }
+
+    /// Adds a trace; `false` if it was there already.
+    pub fn add(&mut self, origin: Origin, trace: Trace) -> bool {
+        let ends = self.prefixes.insert(trace.steps(), self.traces.len());
+        let twin = ends
+            .iter()
+            .find(|i| self.traces[**i].1.kind() == trace.kind());
+        if let Some(first) = twin {
+            self.duplicates.push((self.traces[*first].0, origin));
+            self.prefixes.remove_last(trace.steps());
+            return false;
+        }
+        self.traces.push((origin, trace));
+        true
+    }
+
+    /// The signature.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// The different traces with their origins, in order.
+    pub fn traces(&self) -> &[(Origin, Trace)] {
+        &self.traces
+    }
+
+    /// Repeated traces: the first occurrence and the repetition.
+    pub fn duplicates(&self) -> &[(Origin, Origin)] {
+        &self.duplicates
+    }
+
+    /// An origin as people read it: `traces.jsonl:12`.
+    pub fn describe(&self, origin: Origin) -> impl fmt::Display + '_ {
+        let file = self.files.get(origin.file).map_or("trace", String::as_str);
+        format!("{file}:{}", origin.line)
+    }
+
+    /// All pairs that contradict each other: the same observations with different kinds, and a goal or dead-end trace
+    /// that another trace continues.
+    pub fn contradictions(&self) -> Vec<Contradiction> {
+        let mut found = Vec::new();
+        for (i, (_, trace)) in self.traces.iter().enumerate() {
+            self.prefixes.along(trace.steps(), |j, whole| {
+                let other = &self.traces[j].1;
+                let reason = if whole && j < i {
+                    ContradictionReason::SameObservations
+                } else if !whole && other.kind() != Kind::Incomplete {
+                    ContradictionReason::GoesOn
+                } else {
+                    return;
+                };
+                let (first, second) = (i.min(j), i.max(j));
+                let named = |k: usize| (self.traces[k].0, self.traces[k].1.kind());
+                found.push(Contradiction {
+                    first: named(first),
+                    second: named(second),
+                    reason,
+                });
+            });
+        }
+        found.sort_by_key(|c| (c.second.0, c.first.0));
+        found
+    }
+}
+
+/// The traces as a tree of prefixes; each node knows the traces that end there.
+#[derive(Clone, Debug, Default)]
+struct PrefixTree {
+    children: HashMap<(usize, AtomSet), usize>,
+    ends: Vec<Vec<usize>>,
+}
+
+impl PrefixTree {
+    /// Adds a trace and returns those that ended at the same place before.
+    fn insert(&mut self, steps: &[AtomSet], trace: usize) -> Vec<usize> {
+        if self.ends.is_empty() {
+            self.ends.push(Vec::new());
+        }
+        let mut node = 0;
+        for step in steps {
+            let next = self.ends.len();
+            node = *self.children.entry((node, step.clone())).or_insert(next);
+            if node == next {
+                self.ends.push(Vec::new());
+            }
+        }
+        let before = self.ends[node].clone();
+        self.ends[node].push(trace);
+        before
+    }
+
+    fn remove_last(&mut self, steps: &[AtomSet]) {
+        if let Some(node) = self.node(steps) {
+            self.ends[node].pop();
+        }
+    }
+
+    fn node(&self, steps: &[AtomSet]) -> Option<usize> {
+        steps.iter().try_fold(0, |node, step| {
+            self.children.get(&(node, step.clone())).copied()
+        })
+    }
+
+    /// Visits the traces that end along the way, and whether they end at its end.
+    fn along(&self, steps: &[AtomSet], mut visit: impl FnMut(usize, bool)) {
+        let mut node = 0;
+        for (depth, step) in std::iter::once(None)
+            .chain(steps.iter().map(Some))
+            .enumerate()
+        {
+            if let Some(step) = step {
+                match self.children.get(&(node, step.clone())) {
+                    Some(next) => node = *next,
+                    None => return,
+                }
+            }
+            for trace in self.ends.get(node).into_iter().flatten() {
+                visit(*trace, depth == steps.len());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dataset(text: &'static str) -> Result<Dataset> {
+        let signature = TraceFile::new("t.jsonl", text.as_bytes())?.signature()?;
+        let mut data = Dataset::new(signature);
+        data.read(TraceFile::new("t.jsonl", text.as_bytes())?)?;
+        Ok(data)
+    }
+
+    #[test]
+    fn duplicates_and_contradictions_are_named_by_line() {
+        let data = dataset(
+            r#"{"kind":"goal","steps":[["a"],["b"]]}
+{"kind":"incomplete","steps":[["a"]]}
+{"kind":"goal","steps":[["a"],[],["a"],["b"],["b"]]}
+{"kind":"incomplete","steps":[["a"],["b"],["a"]]}
+{"kind":"dead-end","steps":[["a"],["b"]]}"#,
+        )
+        .unwrap();
+        assert_eq!(data.traces().len(), 4);
+        let lines = |a: Origin, b: Origin| (a.line, b.line);
+        let duplicates: Vec<_> = data
+            .duplicates()
+            .iter()
+            .map(|(a, b)| lines(*a, *b))
+            .collect();
+        assert_eq!(duplicates, [(1, 3)]);
+        let found: Vec<_> = data
+            .contradictions()
+            .iter()
+            .map(|c| (lines(c.first.0, c.second.0), c.reason))
+            .collect();
+        use ContradictionReason::{GoesOn, SameObservations};
+        assert_eq!(
+            found,
+            [
+                ((1, 4), GoesOn),
+                ((1, 5), SameObservations),
+                ((4, 5), GoesOn)
+            ]
+        );
+        assert_eq!(data.describe(data.traces()[0].0).to_string(), "t.jsonl:1");
+    }
+
+    #[test]
+    fn a_declared_signature_rules() {
+        let data = dataset(
+            "{\"signature\":[\"a\",\"b\",\"c\"]}\n{\"kind\":\"goal\",\"steps\":[[\"a\"]]}\n",
+        )
+        .unwrap();
+        assert_eq!(data.signature().len(), 3);
+        let error =
+            dataset("{\"signature\":[\"a\"]}\n{\"kind\":\"goal\",\"steps\":[[\"a\", \"b\"]]}")
+                .unwrap_err();
+        assert_eq!(error.position(), Some((2, 32)), "{error}");
+        assert!(
+            error
+                .to_string()
+                .starts_with("t.jsonl:2:32: `b` is not in the signature"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,371 @@
+//! Trace files: JSON Lines, plain or gzipped, streamed in blocks of whole lines that all cores work on.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader, Read};
+use std::sync::Arc;
+
+use flate2::bufread::MultiGzDecoder;
+use rayon::prelude::*;
+
+use super::line::{self, Line, LineFault, Sink};
+use super::trace::{Kind, Trace};
+use crate::error::{Error, Result};
+use crate::logic::atom::GroundAtom;
+use crate::logic::atom_set::{AtomId, AtomSet};
+use crate::logic::signature::Signature;
+use crate::machine::run::Compressor;
+
+/// A trace file being read: where it comes from and its bytes.
+pub struct TraceFile {
+    name: Arc<str>,
+    bytes: Box<dyn BufRead + Send>,
+    /// Lines handed out so far.
+    lines: usize,
+    /// What was read behind the last whole line.
+    rest: Vec<u8>,
+    finished: bool,
+}
+
+/// Bytes of a block of lines.
+const BLOCK: usize = 1 << 18;
+
+/// Bytes after which a line is taken to be broken or hostile: a small archive can hold an endless one.
+const LONGEST_LINE: usize = 1 << 28;
+
+/// Some whole lines of a file.
+struct Block {
+    file: Arc<str>,
+    first_line: usize,
+    bytes: Vec<u8>,
+}
+
+impl TraceFile {
+    /// Reads traces from `bytes`, gunzipping them if they are gzipped; `name` is what errors call the file.
+    pub fn new(name: &str, bytes: impl Read + Send + 'static) -> Result<Self> {
+        let mut bytes = BufReader::with_capacity(BLOCK, bytes);
+        let io = |source| Error::Io {
+            path: name.to_owned(),
+            source,
+        };
+        let gzipped = bytes.fill_buf().map_err(io)?.starts_with(&[0x1f, 0x8b]);
+        let bytes: Box<dyn BufRead + Send> = if gzipped {
+            Box::new(BufReader::with_capacity(BLOCK, MultiGzDecoder::new(bytes)))
+        } else {
+            Box::new(bytes)
+        };
+        Ok(Self {
+            name: name.into(),
+            bytes,
+            lines: 0,
+            rest: Vec::new(),
+            finished: false,
+        })
+    }
+
+    /// The name given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The atoms of the file: those its first line declares, which its traces must keep to, else those that occur.
+    ///
+    /// Reads no further than it has to.
+    pub fn signature(mut self) -> Result<Signature> {
+        let mut atoms: HashSet<String> = HashSet::new();
+        loop {
+            let blocks = self.blocks(self.lines == 0)?;
+            if blocks.is_empty() {
+                break;
+            }
+            let parts: Vec<(HashSet<String>, bool)> =
+                blocks.par_iter().map(Block::atoms).collect::<Result<_>>()?;
+            for (part, declared) in parts {
+                if declared {
+                    return Signature::parse(part);
+                }
+                atoms.extend(part);
+            }
+        }
+        Signature::parse(atoms)
+    }
+
+    /// Every trace with its line, in the file's order.
+    pub fn traces(self, signature: &Signature) -> Result<Vec<(usize, Trace)>> {
+        let mut all = Vec::new();
+        self.for_each_block(
+            signature,
+            |traces: &mut Vec<_>, line, kind, steps| {
+                traces.push((line, Trace::new(kind, steps.iter().cloned())));
+            },
+            |traces| all.extend(traces),
+        )?;
+        Ok(all)
+    }
+
+    /// Goes through the traces on all cores: `visit` each trace (line, kind, compressed steps) with the result of its
+    /// block so far, and take the results with `finish` in the file's order. Memory does not depend on the number of
+    /// traces.
+    pub(crate) fn for_each_block<T: Default + Send>(
+        mut self,
+        signature: &Signature,
+        visit: impl Fn(&mut T, usize, Kind, &[AtomSet]) + Sync,
+        mut finish: impl FnMut(T),
+    ) -> Result<()> {
+        loop {
+            let blocks = self.blocks(false)?;
+            if blocks.is_empty() {
+                return Ok(());
+            }
+            let results: Vec<Result<T>> = (blocks.par_iter())
+                .map(|block| {
+                    let mut result = T::default();
+                    let mut sink = Interner::new(signature);
+                    block.each_line(&mut sink, |line, parsed, sink| {
+                        if let Line::Trace(kind) = parsed {
+                            visit(&mut result, line, kind, &sink.steps);
+                        }
+                        sink.clear();
+                    })?;
+                    Ok(result)
+                })
+                .collect();
+            for result in results {
+                finish(result?);
+            }
+        }
+    }
+
+    /// The next blocks of lines, some for every core; just one, of one line or more, if `one` says so.
+    fn blocks(&mut self, one: bool) -> Result<Vec<Block>> {
+        let count = if one {
+            1
+        } else {
+            4 * rayon::current_num_threads()
+        };
+        let mut blocks = Vec::with_capacity(count);
+        while blocks.len() < count {
+            match self.block()? {
+                Some(block) => blocks.push(block),
+                None => break,
+            }
+        }
+        Ok(blocks)
+    }
+
+    fn block(&mut self) -> Result<Option<Block>> {
+        let io = |name: &str, source| Error::Io {
+            path: name.to_owned(),
+            source,
+        };
+        let mut bytes = std::mem::take(&mut self.rest);
+        while !self.finished {
+            let start = bytes.len();
+            let read = (&mut self.bytes).take(BLOCK as u64).read_to_end(&mut bytes);
+            let read = read.map_err(|source| io(&self.name, source))?;
+            self.finished = read == 0;
+            if bytes.len() > LONGEST_LINE {
+                return Err(Error::Limit {
+                    what: format!("{}:{}: bytes in one line", self.name, self.lines + 1),
+                    limit: LONGEST_LINE,
+                    hint: "a trace file has one trace a line".to_owned(),
+                });
+            }
+            if let Some(end) = bytes[start..].iter().rposition(|b| *b == b'\n') {
+                self.rest = bytes.split_off(start + end + 1);
+                break;
+            }
+        }
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let first_line = self.lines + 1;
+        self.lines += bytes.iter().filter(|b| **b == b'\n').count();
+        let file = self.name.clone();
+        Ok(Some(Block {
+            file,
+            first_line,
+            bytes,
+        }))
+    }
+}
+
+impl Block {
+    /// Parses each line that is not blank.
+    fn each_line<S: Sink>(
+        &self,
+        sink: &mut S,
+        mut visit: impl FnMut(usize, Line, &mut S),
+    ) -> Result<()> {
+        for (i, line) in self.bytes.split(|b| *b == b'\n').enumerate() {
+            let number = self.first_line + i;
+            // Windows line ends, and a byte order mark at the start of the file, are harmless.
+            let line = if number == 1 {
+                line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
+            } else {
+                line
+            };
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            let parsed =
+                line::parse(line, sink).map_err(|fault| self.located(number, line, fault))?;
+            if parsed == Line::Signature && number != 1 {
+                let fault = LineFault {
+                    at: 0,
+                    problem: "only the first line may declare the signature".to_owned(),
+                };
+                return Err(self.located(number, line, fault));
+            }
+            visit(number, parsed, sink);
+        }
+        Ok(())
+    }
+
+    fn located(&self, line: usize, text: &[u8], fault: LineFault) -> Error {
+        let before = &text[..fault.at.min(text.len())];
+        Error::Json {
+            file: self.file.to_string(),
+            line,
+            column: String::from_utf8_lossy(before).chars().count() + 1,
+            problem: fault.problem,
+        }
+    }
+
+    /// The atoms that occur, or those declared and `true`.
+    fn atoms(&self) -> Result<(HashSet<String>, bool)> {
+        let mut sink = Collector::default();
+        let mut is_declaration = false;
+        let mut declared = None;
+        self.each_line(&mut sink, |_, line, sink| {
+            if line == Line::Signature {
+                is_declaration = true;
+                declared = Some(std::mem::take(&mut sink.atoms));
+            }
+        })?;
+        Ok((declared.unwrap_or(sink.atoms), is_declaration))
+    }
+}
+
+/// Reads a signature: a trace file (the atoms its first line declares, else those that occur), or a plain list of
+/// atoms, one a line, with `#` comments.
+pub fn read_signature(name: &str, bytes: impl Read + Send + 'static) -> Result<Signature> {
+    let mut file = TraceFile::new(name, bytes)?;
+    let io = |source| Error::Io {
+        path: name.to_owned(),
+        source,
+    };
+    let start = file.bytes.fill_buf().map_err(io)?;
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    if start.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{') {
+        return file.signature();
+    }
+    let mut atoms: Vec<GroundAtom> = Vec::new();
+    for (i, line) in file.bytes.take(LONGEST_LINE as u64).lines().enumerate() {
+        let line = line.map_err(io)?;
+        let content = line
+            .trim_start_matches('\u{feff}')
+            .split('#')
+            .next()
+            .unwrap_or_default();
+        if !content.trim().is_empty() {
+            let located = |error: Error| Error::Json {
+                file: name.to_owned(),
+                line: i + 1,
+                column: error.position().map_or(1, |(_, column)| column),
+                problem: short(&error),
+            };
+            atoms.push(content.parse().map_err(located)?);
+        }
+    }
+    Ok(Signature::new(atoms))
+}
+
+/// Collects the different atoms.
+#[derive(Default)]
+struct Collector {
+    atoms: HashSet<String>,
+}
+
+impl Sink for Collector {
+    fn atom(&mut self, text: &str) -> Result<(), String> {
+        if !self.atoms.contains(text) {
+            text.parse::<GroundAtom>().map_err(|error| short(&error))?;
+            self.atoms.insert(text.to_owned());
+        }
+        Ok(())
+    }
+
+    fn end_of_step(&mut self) {}
+}
+
+/// Turns atoms into compressed observations of a signature.
+struct Interner<'a> {
+    signature: &'a Signature,
+    /// Atoms that are not written in canonical form.
+    others: HashMap<String, AtomId>,
+    compressor: Compressor,
+    current: AtomSet,
+    steps: Vec<AtomSet>,
+}
+
+impl<'a> Interner<'a> {
+    fn new(signature: &'a Signature) -> Self {
+        Self {
+            signature,
+            others: HashMap::new(),
+            compressor: Compressor::default(),
+            current: AtomSet::with_room_for(signature.len()),
+            steps: Vec::new(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.compressor.reset();
+        self.current.clear();
+        self.steps.clear();
+    }
+}
+
+impl Sink for Interner<'_> {
+    #[inline]
+    fn atom(&mut self, text: &str) -> Result<(), String> {
+        let known = self
+            .signature
+            .id_of_text(text)
+            .or_else(|| self.others.get(text).copied());
+        let id = match known {
+            Some(id) => id,
+            None => {
+                let id = self
+                    .signature
+                    .id_of_written(text)
+                    .map_err(|error| short(&error))?;
+                self.others.insert(text.to_owned(), id);
+                id
+            }
+        };
+        self.current.insert(id);
+        Ok(())
+    }
+
+    #[inline]
+    fn end_of_step(&mut self) {
+        if self.compressor.admits(&self.current) {
+            self.steps.push(self.current.clone());
+        }
+        self.current.clear();
+    }
+}
+
+/// The first line of a message, without the picture: the trace file's own place is given instead.
+fn short(error: &Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    match error {
+        Error::Syntax(_) => {
+            let problem = line.splitn(3, ':').nth(2).map_or(line, str::trim);
+            format!("not an atom: {problem}")
+        }
+        _ => line.to_owned(),
+    }
+}

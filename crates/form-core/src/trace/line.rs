@@ -1,0 +1,252 @@
+//! One line of a trace file.
+//!
+//! A line is parsed straight from its bytes: atoms are handed to a sink as they are met, nothing is built in between.
+//! That is what lets gigabytes of traces stream through.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+
+use super::trace::Kind;
+
+/// What to do with the atoms of a line.
+pub(crate) trait Sink {
+    /// An atom of the current step; an error says what is wrong with it.
+    fn atom(&mut self, text: &str) -> Result<(), String>;
+    /// The current step is complete.
+    fn end_of_step(&mut self);
+}
+
+/// What a line holds, besides what went to the sink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// A declaration of the signature, its atoms as one step.
+    Signature,
+    /// A trace.
+    Trace(Kind),
+}
+
+/// What is wrong with a line, and at which byte.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct LineFault {
+    pub(crate) at: usize,
+    pub(crate) problem: String,
+}
+
+/// Parses a line.
+pub(crate) fn parse(line: &[u8], sink: &mut impl Sink) -> Result<Line, LineFault> {
+    let mut context = Context {
+        line,
+        sink,
+        fault: None,
+    };
+    let mut json = serde_json::Deserializer::from_slice(line);
+    let parsed = json.deserialize_map(LineVisitor {
+        context: &mut context,
+    });
+    let parsed = parsed.and_then(|line| json.end().map(|()| line));
+    match (parsed, context.fault) {
+        (Ok(line), None) => Ok(line),
+        (_, Some(fault)) => Err(fault),
+        (Err(error), None) => {
+            let text = error.to_string();
+            let problem = text
+                .rsplit_once(" at line ")
+                .map_or(text.as_str(), |(problem, _)| problem);
+            Err(LineFault {
+                at: error.column().saturating_sub(1),
+                problem: problem.to_owned(),
+            })
+        }
+    }
+}
+
+struct Context<'l, 's, S> {
+    line: &'l [u8],
+    sink: &'s mut S,
+    /// The first complaint of the sink, with the byte it is about where that is known.
+    fault: Option<LineFault>,
+}
+
+impl<S: Sink> Context<'_, '_, S> {
+    fn atom(&mut self, text: &str) -> Result<(), String> {
+        self.sink.atom(text).inspect_err(|problem| {
+            // A string without escapes is a slice of the line.
+            let start = text.as_ptr() as usize;
+            let offset = start.wrapping_sub(self.line.as_ptr() as usize);
+            if offset < self.line.len() {
+                self.fault = Some(LineFault {
+                    at: offset,
+                    problem: problem.clone(),
+                });
+            }
+        })
+    }
+}
+
+struct LineVisitor<'c, 'l, 's, S> {
+    context: &'c mut Context<'l, 's, S>,
+}
+
+impl<'de, S: Sink> Visitor<'de> for LineVisitor<'_, '_, '_, S> {
+    type Value = Line;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with `kind` and `steps`, or with `signature`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Line, A::Error> {
+        let (mut kind, mut steps, mut signature) = (None, false, false);
+        while let Some(key) = map.next_key::<Field>()? {
+            match key {
+                Field::Kind if kind.is_some() => return Err(A::Error::duplicate_field("kind")),
+                Field::Steps if steps => return Err(A::Error::duplicate_field("steps")),
+                Field::Signature if signature => {
+                    return Err(A::Error::duplicate_field("signature"));
+                }
+                Field::Kind => kind = Some(map.next_value::<KindValue>()?.0),
+                Field::Steps => {
+                    map.next_value_seed(Steps {
+                        context: self.context,
+                    })?;
+                    steps = true;
+                }
+                Field::Signature => {
+                    map.next_value_seed(Atoms {
+                        context: self.context,
+                    })?;
+                    self.context.sink.end_of_step();
+                    signature = true;
+                }
+            }
+        }
+        match (kind, steps, signature) {
+            (Some(kind), true, false) => Ok(Line::Trace(kind)),
+            (None, false, true) => Ok(Line::Signature),
+            (_, _, true) => Err(A::Error::custom(
+                "a line is either a trace or a signature, not both",
+            )),
+            (None, ..) => Err(A::Error::missing_field("kind")),
+            (_, false, _) => Err(A::Error::missing_field("steps")),
+        }
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Field {
+    Kind,
+    Steps,
+    Signature,
+}
+
+struct KindValue(Kind);
+
+impl<'de> serde::Deserialize<'de> for KindValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KindVisitor;
+        impl Visitor<'_> for KindVisitor {
+            type Value = KindValue;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`goal`, `dead-end` or `incomplete`")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<KindValue, E> {
+                text.parse().map(KindValue).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(KindVisitor)
+    }
+}
+
+/// `[[atom, …], …]`
+struct Steps<'c, 'l, 's, S> {
+    context: &'c mut Context<'l, 's, S>,
+}
+
+impl<'de, S: Sink> DeserializeSeed<'de> for Steps<'_, '_, '_, S> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, S: Sink> Visitor<'de> for Steps<'_, '_, '_, S> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of steps, each a list of atoms")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut steps: A) -> Result<(), A::Error> {
+        while steps
+            .next_element_seed(Atoms {
+                context: self.context,
+            })?
+            .is_some()
+        {
+            self.context.sink.end_of_step();
+        }
+        Ok(())
+    }
+}
+
+/// `[atom, …]`
+struct Atoms<'c, 'l, 's, S> {
+    context: &'c mut Context<'l, 's, S>,
+}
+
+impl<'de, S: Sink> DeserializeSeed<'de> for Atoms<'_, '_, '_, S> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, S: Sink> Visitor<'de> for Atoms<'_, '_, '_, S> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of atoms")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut atoms: A) -> Result<(), A::Error> {
+        while atoms
+            .next_element_seed(AtomText {
+                context: self.context,
+                lifetime: PhantomData,
+            })?
+            .is_some()
+        {}
+        Ok(())
+    }
+}
+
+struct AtomText<'c, 'l, 's, S> {
+    context: &'c mut Context<'l, 's, S>,
+    lifetime: PhantomData<&'l ()>,
+}
+
+impl<'de, S: Sink> DeserializeSeed<'de> for AtomText<'_, '_, '_, S> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<S: Sink> Visitor<'_> for AtomText<'_, '_, '_, S> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an atom such as `yellow(o1)`, as a string")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
+        self.context.atom(text).map_err(E::custom)
+    }
+}

@@ -1,0 +1,9 @@
+//! The traces: recording, reading and writing them, replaying a machine on them, and sets of them.
+
+pub(crate) mod dataset;
+pub(crate) mod file;
+pub(crate) mod line;
+pub(crate) mod recorder;
+pub(crate) mod replay;
+#[expect(clippy::module_inception, reason = "the room's main piece")]
+pub(crate) mod trace;

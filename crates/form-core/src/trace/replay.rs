@@ -1,0 +1,134 @@
+//! Replaying a machine on trace files of any size, and explaining a disagreement step by step.
+
+use super::file::TraceFile;
+use super::trace::{Disagreement, Kind, Trace, disagreement};
+use crate::error::Result;
+use crate::logic::atom_set::AtomSet;
+use crate::machine::bound::BoundMachine;
+use crate::machine::machine::{EdgeId, StateId};
+use crate::machine::run::Run;
+
+/// What came of replaying traces.
+#[derive(Clone, Debug, Default)]
+pub struct Replay {
+    /// Traces of each kind, in the order of [`Kind::ALL`].
+    pub traces: [u64; 3],
+    /// Observations in all, compressed.
+    pub steps: u64,
+    /// Traces the machine disagrees with.
+    pub disagreements: u64,
+    /// The first of them.
+    pub first: Option<Counterexample>,
+}
+
+/// A trace a machine disagrees with, and where it stands.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    /// The file's name.
+    pub file: String,
+    /// The line in the file.
+    pub line: usize,
+    /// The trace.
+    pub trace: Trace,
+    /// How the machine disagrees.
+    pub disagreement: Disagreement,
+}
+
+impl Replay {
+    /// Replays the machine on every trace of a file and adds the results to those so far.
+    pub fn add(&mut self, machine: &BoundMachine, file: TraceFile) -> Result<()> {
+        let name = file.name().to_owned();
+        file.for_each_block(
+            machine.signature(),
+            |replay: &mut Self, line, kind, steps| replay.visit(machine, &name, line, kind, steps),
+            |part| self.merge(part),
+        )
+    }
+
+    /// How many traces in all.
+    pub fn total(&self) -> u64 {
+        self.traces.iter().sum()
+    }
+
+    fn visit(
+        &mut self,
+        machine: &BoundMachine,
+        file: &str,
+        line: usize,
+        kind: Kind,
+        steps: &[AtomSet],
+    ) {
+        self.traces[kind as usize] += 1;
+        self.steps += steps.len() as u64;
+        if let Some(disagreement) = disagreement(machine, kind, steps) {
+            self.disagreements += 1;
+            self.first.get_or_insert_with(|| Counterexample {
+                file: file.to_owned(),
+                line,
+                trace: Trace::new(kind, steps.iter().cloned()),
+                disagreement,
+            });
+        }
+    }
+
+    fn merge(&mut self, part: Self) {
+        for (total, traces) in self.traces.iter_mut().zip(part.traces) {
+            *total += traces;
+        }
+        self.steps += part.steps;
+        self.disagreements += part.disagreements;
+        self.first = self.first.take().or(part.first);
+    }
+}
+
+/// One step of a run, with everything that led to it.
+#[derive(Clone, Debug)]
+pub struct ExplainedStep {
+    /// What was observed.
+    pub observation: AtomSet,
+    /// The state before.
+    pub from: StateId,
+    /// Everything seen since that state was entered, this observation included.
+    pub seen: AtomSet,
+    /// The edges out of the state and whether their formulae hold, in declaration order.
+    pub edges: Vec<(EdgeId, bool)>,
+    /// The edge taken.
+    pub taken: Option<EdgeId>,
+    /// The state after.
+    pub to: StateId,
+}
+
+/// The run of a machine on a trace, explained. Terminal states end it.
+///
+/// Formulae are evaluated one by one by the definition of truth, not by the compiled form.
+pub fn explain(machine: &BoundMachine, trace: &Trace) -> Vec<ExplainedStep> {
+    let mut run = Run::new(machine);
+    let mut steps = Vec::new();
+    for observation in trace.steps() {
+        let from = run.state();
+        if machine.machine().is_terminal(from) {
+            break;
+        }
+        let earlier = run.seen().clone();
+        let buffer = [earlier.clone(), observation.clone()];
+        let holds = |edge: &EdgeId| {
+            let formula = &machine.machine().edge(*edge).formula;
+            crate::logic::truth::satisfies(&buffer, formula, machine.signature())
+        };
+        let edges = machine
+            .outgoing(from)
+            .iter()
+            .map(|edge| (*edge, holds(edge)))
+            .collect();
+        let taken = run.step(machine, observation).edge;
+        steps.push(ExplainedStep {
+            observation: observation.clone(),
+            from,
+            seen: earlier.union(observation),
+            edges,
+            taken,
+            to: run.state(),
+        });
+    }
+    steps
+}

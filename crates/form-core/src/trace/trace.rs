@@ -1,0 +1,196 @@
+//! Traces, their kinds, and what it means for a machine to agree with one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::logic::atom_set::AtomSet;
+use crate::logic::signature::Signature;
+use crate::machine::bound::BoundMachine;
+use crate::machine::equivalence::Progress;
+use crate::machine::run::{Compressor, Run};
+
+/// How an episode ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// The task was completed at the last step.
+    Goal,
+    /// The task became impossible at the last step.
+    DeadEnd,
+    /// Neither.
+    Incomplete,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Goal, Self::DeadEnd, Self::Incomplete];
+
+    /// As trace files write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Goal => "goal",
+            Self::DeadEnd => "dead-end",
+            Self::Incomplete => "incomplete",
+        }
+    }
+
+    /// Where a machine must be after a trace of this kind.
+    pub fn expected(self) -> Progress {
+        match self {
+            Self::Goal => Progress::Accepted,
+            Self::DeadEnd => Progress::Rejected,
+            Self::Incomplete => Progress::Running,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        (Self::ALL.into_iter().find(|kind| kind.as_str() == text)).ok_or_else(|| {
+            format!("unknown kind `{text}`, expected `goal`, `dead-end` or `incomplete`")
+        })
+    }
+}
+
+/// A compressed sequence of observations and how it ended.
+///
+/// Every strict prefix of a trace is incomplete: had the episode ended earlier, the environment would have said so.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Trace {
+    kind: Kind,
+    steps: Vec<AtomSet>,
+}
+
+/// How a machine disagrees with a trace. Any of these makes the trace a counterexample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disagreement {
+    /// The number of observations after which the machine was wrong.
+    pub after: usize,
+    /// What the trace says of the episode then.
+    pub expected: Progress,
+    /// What the machine says.
+    pub reached: Progress,
+}
+
+impl Trace {
+    /// Compresses the observations: empty ones are dropped, equal consecutive ones collapse.
+    pub fn new(kind: Kind, observations: impl IntoIterator<Item = AtomSet>) -> Self {
+        let mut compressor = Compressor::default();
+        let steps = observations
+            .into_iter()
+            .filter(|o| compressor.admits(o))
+            .collect();
+        Self { kind, steps }
+    }
+
+    /// How it ended.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The compressed observations.
+    pub fn steps(&self) -> &[AtomSet] {
+        &self.steps
+    }
+
+    /// The first disagreement of a machine with the trace, if there is one.
+    pub fn disagreement(&self, machine: &BoundMachine) -> Option<Disagreement> {
+        disagreement(machine, self.kind, &self.steps)
+    }
+
+    /// The line of a trace file.
+    pub fn to_json(&self, signature: &Signature) -> String {
+        let atoms = |step: &AtomSet| -> Vec<String> {
+            step.iter()
+                .map(|id| signature.atom(id).to_string())
+                .collect()
+        };
+        let steps: Vec<Vec<String>> = self.steps.iter().map(atoms).collect();
+        serde_json::json!({ "kind": self.kind.as_str(), "steps": steps }).to_string()
+    }
+}
+
+/// As [`Trace::disagreement`], on compressed observations.
+pub(crate) fn disagreement(
+    machine: &BoundMachine,
+    kind: Kind,
+    steps: &[AtomSet],
+) -> Option<Disagreement> {
+    let mut run = Run::new(machine);
+    for (i, observation) in steps.iter().enumerate() {
+        if run.step(machine, observation).edge.is_none() {
+            continue;
+        }
+        let reached = machine.machine().progress(run.state());
+        if reached != Progress::Running && i + 1 < steps.len() {
+            let expected = Progress::Running;
+            return Some(Disagreement {
+                after: i + 1,
+                expected,
+                reached,
+            });
+        }
+    }
+    let (expected, reached) = (kind.expected(), machine.machine().progress(run.state()));
+    (expected != reached).then_some(Disagreement {
+        after: steps.len(),
+        expected,
+        reached,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::machine::Machine;
+
+    #[test]
+    fn every_sort_of_counterexample_is_noticed() {
+        let machine: Machine =
+            "initial u0\naccept acc\nreject rej\nu0 -> acc : goal\nu0 -> rej : lava"
+                .parse()
+                .unwrap();
+        let signature = Signature::parse(["goal", "lava", "red"]).unwrap();
+        let machine = machine.bind(&signature).unwrap();
+        let verdict = |kind, steps: &[&str]| {
+            let steps = steps
+                .iter()
+                .map(|atom| signature.observation([*atom]).unwrap());
+            Trace::new(kind, steps)
+                .disagreement(&machine)
+                .map(|d| (d.after, d.expected, d.reached))
+        };
+        use Progress::{Accepted, Rejected, Running};
+        assert_eq!(verdict(Kind::Goal, &["red", "goal"]), None);
+        assert_eq!(verdict(Kind::DeadEnd, &["red", "lava"]), None);
+        assert_eq!(verdict(Kind::Incomplete, &["red"]), None);
+        assert_eq!(verdict(Kind::Incomplete, &[]), None);
+        assert_eq!(verdict(Kind::Goal, &["red"]), Some((1, Accepted, Running)));
+        assert_eq!(
+            verdict(Kind::Goal, &["lava"]),
+            Some((1, Accepted, Rejected))
+        );
+        assert_eq!(
+            verdict(Kind::DeadEnd, &["goal"]),
+            Some((1, Rejected, Accepted))
+        );
+        assert_eq!(
+            verdict(Kind::Incomplete, &["goal"]),
+            Some((1, Running, Accepted))
+        );
+        assert_eq!(
+            verdict(Kind::Goal, &["goal", "red", "goal"]),
+            Some((1, Running, Accepted))
+        );
+        assert_eq!(verdict(Kind::Goal, &[]), Some((0, Accepted, Running)));
+        // A repeated observation is no step: nothing comes after the goal here.
+        assert_eq!(verdict(Kind::Goal, &["goal", "goal"]), None);
+    }
+}
