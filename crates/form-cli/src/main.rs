@@ -1,1 +1,61 @@
-fn main() {}
+//! The binary `form`: one file a subcommand, each a thin layer over the libraries.
+//!
+//! Exit codes: 0 done, 1 the answer is "no", 2 bad input or usage.
+
+mod bench;
+mod check;
+mod diff;
+mod ground;
+mod input;
+mod output;
+mod show;
+mod traces;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// First-order reward machines: check, draw, ground, compare and convert them.
+#[derive(Parser)]
+#[command(name = "form", version, about, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Check(check::Args),
+    Show(show::Args),
+    Ground(ground::Args),
+    Diff(diff::Args),
+    Traces(traces::Args),
+    Bench(bench::Args),
+}
+
+/// What a command came to.
+enum Answer {
+    Yes,
+    No,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match &cli.command {
+        Command::Check(args) => check::run(args),
+        Command::Show(args) => show::run(args),
+        Command::Ground(args) => ground::run(args),
+        Command::Diff(args) => diff::run(args),
+        Command::Traces(args) => traces::run(args),
+        Command::Bench(args) => bench::run(args),
+    };
+    match result {
+        Ok(Answer::Yes) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::from(1),
+        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(&format!("error: {error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! `form check`: is the machine sound, and does it agree with the traces?
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use form_core::{
+    BoundMachine, Counterexample, Disagreement, EdgeId, ExplainedStep, Findings, Kind, NeverFires,
+    Progress, Replay, check, explain,
+};
+use serde_json::json;
+
+use crate::output::count;
+use crate::{Answer, input, output};
+
+/// Check a machine: determinism, reachability, and agreement with traces
+///
+/// Two edges of a state that hold together are reported with a buffer that shows it; declaration order decides between
+/// them. The first trace the machine disagrees with is explained step by step; the exit code is then 1.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  form check examples/all_yellow.form examples/all_yellow.jsonl")]
+pub struct Args {
+    /// The machine: .form, .json, or a .txt of the reference code or of Toro Icarte
+    machine: PathBuf,
+    /// Trace files (JSON Lines, .gz too)
+    traces: Vec<PathBuf>,
+    /// The observable atoms: a trace file, or a list of atoms, one a line
+    #[arg(long, value_name = "FILE")]
+    signature: Option<PathBuf>,
+    /// Exit with 1 on warnings too: overlaps, dead edges, unreachable states
+    #[arg(long)]
+    strict: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Result<Answer> {
+    let machine = input::machine(&args.machine)?;
+    if args.signature.is_none() && args.traces.iter().any(|path| path.as_os_str() == "-") {
+        bail!("standard input can be read only once: give the signature with --signature");
+    }
+    let signature = input::signature(args.signature.as_deref(), &args.traces)?;
+    let generic = signature.is_none();
+    let signature = signature.unwrap_or_else(|| machine.generic_signature());
+    let bound = machine.bind(&signature).map_err(|error| {
+        let hint = if args.signature.is_some() {
+            "extend the signature file"
+        } else {
+            "declare what can be observed with --signature, or in the first line of the trace file"
+        };
+        anyhow::Error::from(error.in_file(&args.machine.display().to_string())).context(hint_first(hint))
+    })?;
+    let findings = check(&bound);
+    let mut replay = Replay::default();
+    for path in &args.traces {
+        replay.add(&bound, input::trace_file(path)?)?;
+    }
+    if args.json {
+        output::print_json(&to_json(&bound, &findings, &replay))?;
+    } else {
+        output::print(&to_text(&bound, &findings, generic))?;
+        if !args.traces.is_empty() {
+            output::print(&replay_text(&bound, &replay))?;
+        }
+    }
+    let warned = !findings.is_clean() || !bound.machine().warnings().is_empty();
+    Ok(if replay.disagreements > 0 || args.strict && warned { Answer::No } else { Answer::Yes })
+}
+
+fn hint_first(hint: &str) -> String {
+    format!("the machine does not fit the signature ({hint})")
+}
+
+fn to_text(bound: &BoundMachine, findings: &Findings, generic: bool) -> String {
+    let machine = bound.machine();
+    let mut text = String::new();
+    let mut line = |content: String| {
+        text.push_str(&content);
+        text.push('\n');
+    };
+    let atoms = if generic {
+        "no signature given: `_1`, `_2`, … stand for any objects".to_owned()
+    } else {
+        count(bound.signature().len(), "atom")
+    };
+    line(format!(
+        "{}: {}, {}, {atoms}",
+        machine.name(),
+        count(machine.states().len(), "state"),
+        count(machine.edges().len(), "edge"),
+    ));
+    if findings.is_deterministic() {
+        line("  deterministic: edges of a state with different targets never hold together".to_owned());
+    }
+    for overlap in &findings.overlaps {
+        line(format!(
+            "  warning: {} and {} hold together, the first wins\n    {}\n    {}\n    on {}",
+            machine.describe_edge(overlap.first),
+            machine.describe_edge(overlap.second),
+            machine.edge(overlap.first).formula,
+            machine.edge(overlap.second).formula,
+            overlap.witness.describe(bound.signature()),
+        ));
+    }
+    for (edge, problem) in machine.warnings() {
+        line(format!("  warning: {} has {problem}", machine.describe_edge(edge)));
+    }
+    for (edge, reason) in &findings.never_fire {
+        line(format!("  warning: {} can never fire: {}", machine.describe_edge(*edge), why(*reason)));
+    }
+    for state in &findings.unreachable {
+        line(format!("  warning: no run reaches {}", machine.state_name(*state)));
+    }
+    for state in &findings.cannot_accept {
+        line(format!("  warning: from {} acceptance is impossible", machine.state_name(*state)));
+    }
+    for question in &findings.undecided {
+        line(format!("  undecided: {question} (too large to search)"));
+    }
+    if findings.is_clean() {
+        line("  every state can be reached, every edge can fire, acceptance stays possible".to_owned());
+    }
+    text
+}
+
+fn why(reason: NeverFires) -> &'static str {
+    match reason {
+        NeverFires::Contradiction => "its formula contradicts itself",
+        NeverFires::Shadowed => "wherever it holds, an earlier edge holds too",
+        NeverFires::LeftBefore => "every run that could make it hold has left the state before",
+    }
+}
+
+fn replay_text(bound: &BoundMachine, replay: &Replay) -> String {
+    let [goal, dead_end, incomplete] = replay.traces;
+    let mut text = format!(
+        "{} traces ({goal} goal, {dead_end} dead-end, {incomplete} incomplete), {} observations\n",
+        replay.total(),
+        replay.steps
+    );
+    match &replay.first {
+        None => text.push_str("  consistent with all of them\n"),
+        Some(first) => {
+            let _ = writeln!(text, "  inconsistent with {} of them; the first:", replay.disagreements);
+            text.push_str(&explanation(bound, first));
+        }
+    }
+    text
+}
+
+fn explanation(bound: &BoundMachine, first: &Counterexample) -> String {
+    let Counterexample { file, line, trace, disagreement } = first;
+    let steps = explain(bound, trace);
+    let state = steps.last().map_or(bound.machine().initial(), |step| step.to);
+    let mut text = format!(
+        "{file}:{line}: {} trace of {}; {} (in {})\n",
+        article(trace.kind()),
+        count(trace.steps().len(), "observation"),
+        verdict(*disagreement, trace.steps().len()),
+        bound.machine().state_name(state),
+    );
+    let mut quiet = 0;
+    for (i, step) in steps.iter().enumerate() {
+        // Long stretches in which nothing happens are not worth reading.
+        if steps.len() > 40 && step.taken.is_none() && i + 10 < steps.len() && i >= 5 {
+            quiet += 1;
+            continue;
+        }
+        if quiet > 0 {
+            let _ = writeln!(text, "         … {} without a move", count(quiet, "step"));
+            quiet = 0;
+        }
+        text.push_str(&step_text(bound, i + 1, step));
+    }
+    text
+}
+
+fn step_text(bound: &BoundMachine, number: usize, step: &ExplainedStep) -> String {
+    let machine = bound.machine();
+    let show = |set| bound.signature().describe(set);
+    let mut text = format!("  step {number:<4} {} in {}", show(&step.observation), machine.state_name(step.from));
+    if step.seen != step.observation {
+        let _ = write!(text, ", seen there {}", show(&step.seen));
+    }
+    text.push('\n');
+    for (edge, holds) in &step.edges {
+        let mark = match (step.taken == Some(*edge), holds) {
+            (true, _) => "taken  ",
+            (false, true) => "holds, but an earlier edge wins",
+            (false, false) => "no     ",
+        };
+        let _ = writeln!(
+            text,
+            "            {mark} -> {} : {}",
+            machine.state_name(machine.edge(*edge).to),
+            machine.edge(*edge).formula
+        );
+    }
+    text
+}
+
+fn article(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Goal => "a goal",
+        Kind::DeadEnd => "a dead-end",
+        Kind::Incomplete => "an incomplete",
+    }
+}
+
+fn verdict(disagreement: Disagreement, length: usize) -> String {
+    let Disagreement { after, expected, reached } = disagreement;
+    let says = |progress| match progress {
+        Progress::Accepted => "accepts",
+        Progress::Rejected => "rejects",
+        Progress::Running => "goes on",
+    };
+    if after < length {
+        format!("the machine already {} after observation {after}", says(reached))
+    } else {
+        let should = match expected {
+            Progress::Accepted => "accept",
+            Progress::Rejected => "reject",
+            Progress::Running => "go on",
+        };
+        format!("after the last one the machine should {should}, but it {}", says(reached))
+    }
+}
+
+fn to_json(bound: &BoundMachine, findings: &Findings, replay: &Replay) -> serde_json::Value {
+    let machine = bound.machine();
+    let name = |state: &form_core::StateId| machine.state_name(*state).to_owned();
+    let edge = |id: EdgeId| {
+        let edge = machine.edge(id);
+        json!({ "edge": id.index() + 1, "from": name(&edge.from), "to": name(&edge.to), "formula": edge.formula.to_string() })
+    };
+    let atoms = |set: &form_core::AtomSet| -> Vec<String> {
+        set.iter().map(|id| bound.signature().atom(id).to_string()).collect()
+    };
+    let first = replay.first.as_ref().map(|first| {
+        let steps: Vec<Vec<String>> = first.trace.steps().iter().map(atoms).collect();
+        let word = |progress: Progress| match progress {
+            Progress::Accepted => "accepted",
+            Progress::Rejected => "rejected",
+            Progress::Running => "running",
+        };
+        let run: Vec<serde_json::Value> = (explain(bound, &first.trace).iter())
+            .map(|step| json!({
+                "observation": atoms(&step.observation),
+                "from": name(&step.from),
+                "seen": atoms(&step.seen),
+                "taken": step.taken.map(|id| id.index() + 1),
+                "to": name(&step.to),
+            }))
+            .collect();
+        json!({
+            "file": first.file,
+            "line": first.line,
+            "kind": first.trace.kind().as_str(),
+            "steps": steps,
+            "after": first.disagreement.after,
+            "expected": word(first.disagreement.expected),
+            "reached": word(first.disagreement.reached),
+            "run": run,
+        })
+    });
+    json!({
+        "machine": machine.name(),
+        "states": machine.states().len(),
+        "edges": machine.edges().len(),
+        "atoms": bound.signature().len(),
+        "deterministic": findings.is_deterministic(),
+        "overlaps": findings.overlaps.iter().map(|overlap| json!({
+            "first": edge(overlap.first),
+            "second": edge(overlap.second),
+            "seen": atoms(&overlap.witness.seen),
+            "newest": atoms(&overlap.witness.newest),
+        })).collect::<Vec<_>>(),
+        "without_positive_atom": machine.warnings().iter().map(|(id, _)| edge(*id)).collect::<Vec<_>>(),
+        "never_fire": findings.never_fire.iter().map(|(id, reason)| json!({
+            "edge": edge(*id),
+            "why": why(*reason),
+        })).collect::<Vec<_>>(),
+        "unreachable": findings.unreachable.iter().map(name).collect::<Vec<_>>(),
+        "cannot_accept": findings.cannot_accept.iter().map(name).collect::<Vec<_>>(),
+        "undecided": findings.undecided,
+        "traces": {
+            "total": replay.total(),
+            "goal": replay.traces[0],
+            "dead_end": replay.traces[1],
+            "incomplete": replay.traces[2],
+            "observations": replay.steps,
+            "inconsistent": replay.disagreements,
+        },
+        "consistent": replay.disagreements == 0,
+        "first_disagreement": first,
+    })
+}

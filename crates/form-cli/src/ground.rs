@@ -1,0 +1,82 @@
+//! `form ground`: the equivalent propositional machine.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use form_core::{GroundObservations, GroundOptions, ground};
+use serde_json::json;
+
+use crate::output::count;
+use crate::{Answer, input, output};
+
+/// Ground a machine: the equivalent one without quantifiers
+///
+/// Its states are those of the machine, split by what has been seen of the atoms that a `forall` waits for.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  form ground examples/all_yellow.form --signature examples/all_yellow.jsonl --observations single")]
+pub struct Args {
+    /// The machine
+    machine: PathBuf,
+    /// The observable atoms: a trace file, or a list of atoms, one a line
+    #[arg(long, value_name = "FILE")]
+    signature: PathBuf,
+    /// Which observations the result must be equivalent for; one atom at a time gives the paper's figures
+    #[arg(long, value_enum, default_value_t = Which::All)]
+    observations: Which,
+    /// Edges after which to give up
+    #[arg(long, value_name = "N", default_value_t = GroundOptions::default().max_edges)]
+    max_edges: usize,
+    /// Write the machine to a file (.form or .json)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Which {
+    /// Any set of atoms at a time
+    All,
+    /// One atom at a time
+    Single,
+}
+
+pub fn run(args: &Args) -> Result<Answer> {
+    let machine = input::machine(&args.machine)?;
+    let signature = input::signature(Some(&args.signature), &[])?.unwrap_or_default();
+    let bound = machine.bind(&signature).map_err(|error| error.in_file(&args.machine.display().to_string()))?;
+    let observations = match args.observations {
+        Which::All => GroundObservations::All,
+        Which::Single => GroundObservations::Single,
+    };
+    let options = GroundOptions { observations, max_edges: args.max_edges };
+    let grounded = match ground(&bound, &options) {
+        Ok(grounded) => grounded,
+        Err(error @ form_core::Error::Limit { .. }) => {
+            output::complain(&format!("no machine within the limit: {error}"));
+            return Ok(Answer::No);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if args.json {
+        let machine: serde_json::Value = serde_json::from_str(&grounded.to_json())?;
+        output::print_json(&json!({
+            "states": grounded.states().len(),
+            "edges": grounded.edges().len(),
+            "machine": machine,
+        }))?;
+    }
+    if args.output.is_some() || !args.json {
+        output::write(args.output.as_deref(), &output::machine_text(&grounded, args.output.as_deref()))?;
+    }
+    output::remark(&format!(
+        "{}, {} (from {} and {})",
+        count(grounded.states().len(), "state"),
+        count(grounded.edges().len(), "edge"),
+        machine.states().len(),
+        machine.edges().len(),
+    ));
+    Ok(Answer::Yes)
+}
