@@ -1,0 +1,304 @@
+//! The invariants of ARCHITECTURE.md that can be read off the sources: which crate may use which, where `anyhow` may be,
+//! and how source files are named and opened.
+//!
+//! Each check is a function from text to a list of problems, tested on made-up crates before it is let loose on ours.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toml::Table;
+
+/// The crates in the order data flows through them: each uses only crates before it.
+const ORDER: [&str; 6] = [
+    "form-core",
+    "form-learn",
+    "form-env",
+    "form-rl",
+    "form-lab",
+    "form-cli",
+];
+
+/// Neighbours in the order that never see each other all the same.
+const STRANGERS: [(&str, &str); 1] = [("form-learn", "form-env")];
+
+/// The crates whose errors are for people rather than for callers.
+const MAY_USE_ANYHOW: [&str; 2] = ["form-lab", "form-cli"];
+
+/// Names that say nothing about what is in the file.
+const EMPTY_NAMES: [&str; 5] = ["utils", "common", "base", "helpers", "misc"];
+
+/// A dependency as a manifest has it: the crate's own name, whatever it is called here.
+fn dependencies(manifest: &Table) -> Vec<String> {
+    let mut found = Vec::new();
+    for (key, value) in manifest {
+        let Some(table) = value.as_table() else {
+            continue;
+        };
+        match key.as_str() {
+            "dependencies" | "dev-dependencies" | "build-dependencies" => {
+                for (name, wanted) in table {
+                    let renamed = wanted.get("package").and_then(toml::Value::as_str);
+                    found.push(renamed.unwrap_or(name).replace('_', "-"));
+                }
+            }
+            // `[target.'cfg(unix)'.dependencies]`
+            "target" => {
+                for platform in table.values().filter_map(toml::Value::as_table) {
+                    found.extend(dependencies(platform));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What a crate's manifest does that the architecture forbids.
+fn manifest_problems(manifest: &str) -> Vec<String> {
+    let manifest: Table = match manifest.parse() {
+        Ok(manifest) => manifest,
+        Err(error) => return vec![format!("not a manifest: {error}")],
+    };
+    let name = (manifest.get("package"))
+        .and_then(|package| package.get("name"))
+        .and_then(toml::Value::as_str)
+        .unwrap_or("a crate without a name");
+    let place = |name: &str| ORDER.iter().position(|known| *known == name);
+    let Some(own_place) = place(name) else {
+        return vec![format!("{name}: not among the crates of the architecture")];
+    };
+    let mut problems = Vec::new();
+    for used in dependencies(&manifest) {
+        if used == "anyhow" && !MAY_USE_ANYHOW.contains(&name) {
+            problems.push(format!(
+                "{name}: uses anyhow, a library keeps its own error type"
+            ));
+        }
+        if !used.starts_with("form-") {
+            continue;
+        }
+        match place(&used) {
+            None => problems.push(format!(
+                "{name}: uses {used}, which is not in the architecture"
+            )),
+            Some(other) if other >= own_place => {
+                problems.push(format!("{name}: uses {used}, which is not above it"));
+            }
+            Some(_) => {}
+        }
+        if STRANGERS.contains(&(name, &used)) || STRANGERS.contains(&(&used, name)) {
+            problems.push(format!("{name}: uses {used}, they never see each other"));
+        }
+    }
+    problems
+}
+
+/// What a source file's name and first lines do that the house style forbids.
+fn source_problems(path: &Path, text: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    if EMPTY_NAMES.contains(&stem.as_ref()) {
+        problems.push(format!("{}: a name that says nothing", path.display()));
+    }
+    let opens = |line: &str| {
+        line.strip_prefix("//!")
+            .is_some_and(|said| !said.trim().is_empty())
+    };
+    if !text.lines().take(3).any(opens) {
+        let problem = "no `//!` paragraph in the first three lines";
+        problems.push(format!("{}: {problem}", path.display()));
+    }
+    problems
+}
+
+/// The crates of this workspace.
+fn crate_folders() -> Vec<PathBuf> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the crate stands in `crates`");
+    entries(crates)
+        .into_iter()
+        .filter(|path| path.join("Cargo.toml").is_file())
+        .collect()
+}
+
+/// The Rust files below a folder.
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for path in entries(&folder) {
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| entry.expect("a folder entry can be read").path())
+        .collect();
+    paths.sort();
+    paths
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn crates_use_only_crates_above_them() {
+    let folders = crate_folders();
+    assert!(folders.len() >= 2, "found only {folders:?}");
+    let problems: Vec<String> = folders
+        .iter()
+        .flat_map(|folder| manifest_problems(&read(&folder.join("Cargo.toml"))))
+        .collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn source_files_say_what_they_are() {
+    let files: Vec<PathBuf> = crate_folders()
+        .iter()
+        .flat_map(|folder| rust_files(&folder.join("src")))
+        .collect();
+    assert!(files.len() >= 2, "found only {files:?}");
+    let problems: Vec<String> = files
+        .iter()
+        .flat_map(|file| source_problems(file, &read(file)))
+        .collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// The checks can fail.
+mod on_made_up_crates {
+    use super::*;
+
+    fn check_manifest(name: &str, rest: &str, expected: &[&str]) {
+        let manifest = format!("[package]\nname = \"{name}\"\n{rest}");
+        assert_eq!(manifest_problems(&manifest), expected, "{manifest}");
+    }
+
+    #[test]
+    fn the_allowed_directions_pass() {
+        check_manifest("form-core", "[dependencies]\nserde = \"1\"", &[]);
+        check_manifest(
+            "form-env",
+            "[dependencies]\nform-core.workspace = true",
+            &[],
+        );
+        check_manifest(
+            "form-cli",
+            "[dependencies]\nanyhow = \"1\"\nform-learn = { path = \"../form-learn\" }\nform-lab.workspace = true",
+            &[],
+        );
+    }
+
+    #[test]
+    fn a_dependency_downwards_is_noticed() {
+        let problem = "form-core: uses form-rl, which is not above it";
+        check_manifest(
+            "form-core",
+            "[dependencies]\nform-rl.workspace = true",
+            &[problem],
+        );
+        check_manifest(
+            "form-core",
+            "[dev-dependencies]\nform-rl = \"0.1\"",
+            &[problem],
+        );
+        check_manifest(
+            "form-core",
+            "[build-dependencies.form-rl]\npath = \"x\"",
+            &[problem],
+        );
+        check_manifest(
+            "form-core",
+            "[target.'cfg(unix)'.dependencies]\nform-rl = \"0.1\"",
+            &[problem],
+        );
+        check_manifest(
+            "form-core",
+            "[dependencies]\npolicies = { package = \"form-rl\", path = \"x\" }",
+            &[problem],
+        );
+        check_manifest(
+            "form-core",
+            "[dependencies]\nform-core.workspace = true",
+            &["form-core: uses form-core, which is not above it"],
+        );
+    }
+
+    #[test]
+    fn learning_and_worlds_are_strangers() {
+        check_manifest(
+            "form-env",
+            "[dependencies]\nform-learn.workspace = true",
+            &["form-env: uses form-learn, they never see each other"],
+        );
+        check_manifest(
+            "form-learn",
+            "[dev-dependencies]\nform-env.workspace = true",
+            &[
+                "form-learn: uses form-env, which is not above it",
+                "form-learn: uses form-env, they never see each other",
+            ],
+        );
+    }
+
+    #[test]
+    fn unlisted_crates_are_noticed() {
+        check_manifest(
+            "form-extra",
+            "",
+            &["form-extra: not among the crates of the architecture"],
+        );
+        check_manifest(
+            "form-cli",
+            "[dependencies]\nform-extra.workspace = true",
+            &["form-cli: uses form-extra, which is not in the architecture"],
+        );
+        assert_eq!(
+            manifest_problems("[workspace]"),
+            ["a crate without a name: not among the crates of the architecture"]
+        );
+        assert!(manifest_problems("[package")[0].starts_with("not a manifest"));
+    }
+
+    #[test]
+    fn anyhow_in_a_library_is_noticed() {
+        let problem = "form-rl: uses anyhow, a library keeps its own error type";
+        check_manifest(
+            "form-rl",
+            "[dependencies]\nanyhow.workspace = true",
+            &[problem],
+        );
+        check_manifest("form-lab", "[dependencies]\nanyhow.workspace = true", &[]);
+    }
+
+    #[test]
+    fn empty_names_are_noticed() {
+        let file = |name: &str| source_problems(Path::new(name), "//! Says what it is.\n").len();
+        for name in EMPTY_NAMES {
+            assert_eq!(file(&format!("src/logic/{name}.rs")), 1);
+        }
+        assert_eq!(file("src/logic/atom.rs"), 0);
+    }
+
+    #[test]
+    fn missing_introductions_are_noticed() {
+        let problems = |text: &str| source_problems(Path::new("src/atom.rs"), text).len();
+        assert_eq!(problems("//! Atoms.\n\nuse std::fmt;\n"), 0);
+        assert_eq!(problems("#![no_main]\n\n//! Atoms.\n"), 0);
+        assert_eq!(problems("#![no_main]\n\n\n//! Too late.\n"), 1);
+        assert_eq!(problems("//!\nuse std::fmt;\n"), 1);
+        assert_eq!(problems("// Not a paragraph about the file.\n"), 1);
+        assert_eq!(problems(""), 1);
+    }
+}

@@ -1,0 +1,3 @@
+//! The integration tests of form-cli, one binary.
+
+mod architecture;
