@@ -49,7 +49,8 @@ pub fn run(args: &Args) -> Result<Answer> {
         } else {
             "declare what can be observed with --signature, or in the first line of the trace file"
         };
-        anyhow::Error::from(error.in_file(&args.machine.display().to_string())).context(hint_first(hint))
+        anyhow::Error::from(error.in_file(&args.machine.display().to_string()))
+            .context(hint_first(hint))
     })?;
     let findings = check(&bound);
     let mut replay = Replay::default();
@@ -65,7 +66,11 @@ pub fn run(args: &Args) -> Result<Answer> {
         }
     }
     let warned = !findings.is_clean() || !bound.machine().warnings().is_empty();
-    Ok(if replay.disagreements > 0 || args.strict && warned { Answer::No } else { Answer::Yes })
+    Ok(if replay.disagreements > 0 || args.strict && warned {
+        Answer::No
+    } else {
+        Answer::Yes
+    })
 }
 
 fn hint_first(hint: &str) -> String {
@@ -91,7 +96,10 @@ fn to_text(bound: &BoundMachine, findings: &Findings, generic: bool) -> String {
         count(machine.edges().len(), "edge"),
     ));
     if findings.is_deterministic() {
-        line("  deterministic: edges of a state with different targets never hold together".to_owned());
+        line(
+            "  deterministic: edges of a state with different targets never hold together"
+                .to_owned(),
+        );
     }
     for overlap in &findings.overlaps {
         line(format!(
@@ -104,22 +112,38 @@ fn to_text(bound: &BoundMachine, findings: &Findings, generic: bool) -> String {
         ));
     }
     for (edge, problem) in machine.warnings() {
-        line(format!("  warning: {} has {problem}", machine.describe_edge(edge)));
+        line(format!(
+            "  warning: {} has {problem}",
+            machine.describe_edge(edge)
+        ));
     }
     for (edge, reason) in &findings.never_fire {
-        line(format!("  warning: {} can never fire: {}", machine.describe_edge(*edge), why(*reason)));
+        line(format!(
+            "  warning: {} can never fire: {}",
+            machine.describe_edge(*edge),
+            why(*reason)
+        ));
     }
     for state in &findings.unreachable {
-        line(format!("  warning: no run reaches {}", machine.state_name(*state)));
+        line(format!(
+            "  warning: no run reaches {}",
+            machine.state_name(*state)
+        ));
     }
     for state in &findings.cannot_accept {
-        line(format!("  warning: from {} acceptance is impossible", machine.state_name(*state)));
+        line(format!(
+            "  warning: from {} acceptance is impossible",
+            machine.state_name(*state)
+        ));
     }
     for question in &findings.undecided {
         line(format!("  undecided: {question} (too large to search)"));
     }
     if findings.is_clean() {
-        line("  every state can be reached, every edge can fire, acceptance stays possible".to_owned());
+        line(
+            "  every state can be reached, every edge can fire, acceptance stays possible"
+                .to_owned(),
+        );
     }
     text
 }
@@ -142,7 +166,11 @@ fn replay_text(bound: &BoundMachine, replay: &Replay) -> String {
     match &replay.first {
         None => text.push_str("  consistent with all of them\n"),
         Some(first) => {
-            let _ = writeln!(text, "  inconsistent with {} of them; the first:", replay.disagreements);
+            let _ = writeln!(
+                text,
+                "  inconsistent with {} of them; the first:",
+                replay.disagreements
+            );
             text.push_str(&explanation(bound, first));
         }
     }
@@ -150,9 +178,16 @@ fn replay_text(bound: &BoundMachine, replay: &Replay) -> String {
 }
 
 fn explanation(bound: &BoundMachine, first: &Counterexample) -> String {
-    let Counterexample { file, line, trace, disagreement } = first;
+    let Counterexample {
+        file,
+        line,
+        trace,
+        disagreement,
+    } = first;
     let steps = explain(bound, trace);
-    let state = steps.last().map_or(bound.machine().initial(), |step| step.to);
+    let state = steps
+        .last()
+        .map_or(bound.machine().initial(), |step| step.to);
     let mut text = format!(
         "{file}:{line}: {} trace of {}; {} (in {})\n",
         article(trace.kind()),
@@ -179,7 +214,11 @@ fn explanation(bound: &BoundMachine, first: &Counterexample) -> String {
 fn step_text(bound: &BoundMachine, number: usize, step: &ExplainedStep) -> String {
     let machine = bound.machine();
     let show = |set| bound.signature().describe(set);
-    let mut text = format!("  step {number:<4} {} in {}", show(&step.observation), machine.state_name(step.from));
+    let mut text = format!(
+        "  step {number:<4} {} in {}",
+        show(&step.observation),
+        machine.state_name(step.from)
+    );
     if step.seen != step.observation {
         let _ = write!(text, ", seen there {}", show(&step.seen));
     }
@@ -209,21 +248,31 @@ fn article(kind: Kind) -> &'static str {
 }
 
 fn verdict(disagreement: Disagreement, length: usize) -> String {
-    let Disagreement { after, expected, reached } = disagreement;
+    let Disagreement {
+        after,
+        expected,
+        reached,
+    } = disagreement;
     let says = |progress| match progress {
         Progress::Accepted => "accepts",
         Progress::Rejected => "rejects",
         Progress::Running => "goes on",
     };
     if after < length {
-        format!("the machine already {} after observation {after}", says(reached))
+        format!(
+            "the machine already {} after observation {after}",
+            says(reached)
+        )
     } else {
         let should = match expected {
             Progress::Accepted => "accept",
             Progress::Rejected => "reject",
             Progress::Running => "go on",
         };
-        format!("after the last one the machine should {should}, but it {}", says(reached))
+        format!(
+            "after the last one the machine should {should}, but it {}",
+            says(reached)
+        )
     }
 }
 
@@ -235,7 +284,9 @@ fn to_json(bound: &BoundMachine, findings: &Findings, replay: &Replay) -> serde_
         json!({ "edge": id.index() + 1, "from": name(&edge.from), "to": name(&edge.to), "formula": edge.formula.to_string() })
     };
     let atoms = |set: &form_core::AtomSet| -> Vec<String> {
-        set.iter().map(|id| bound.signature().atom(id).to_string()).collect()
+        set.iter()
+            .map(|id| bound.signature().atom(id).to_string())
+            .collect()
     };
     let first = replay.first.as_ref().map(|first| {
         let steps: Vec<Vec<String>> = first.trace.steps().iter().map(atoms).collect();
@@ -245,13 +296,15 @@ fn to_json(bound: &BoundMachine, findings: &Findings, replay: &Replay) -> serde_
             Progress::Running => "running",
         };
         let run: Vec<serde_json::Value> = (explain(bound, &first.trace).iter())
-            .map(|step| json!({
-                "observation": atoms(&step.observation),
-                "from": name(&step.from),
-                "seen": atoms(&step.seen),
-                "taken": step.taken.map(|id| id.index() + 1),
-                "to": name(&step.to),
-            }))
+            .map(|step| {
+                json!({
+                    "observation": atoms(&step.observation),
+                    "from": name(&step.from),
+                    "seen": atoms(&step.seen),
+                    "taken": step.taken.map(|id| id.index() + 1),
+                    "to": name(&step.to),
+                })
+            })
             .collect();
         json!({
             "file": first.file,

@@ -17,7 +17,9 @@ use crate::{Answer, input, output};
 /// Exact over a stated set of observations. Two machines differ where one accepts or rejects and the other does not, or
 /// where their rewards differ. The exit code is 0 if they are equivalent and 1 if they differ.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  form diff examples/all_yellow.form examples/all_yellow_ground.form --signature examples/all_yellow.jsonl")]
+#[command(
+    after_help = "Example:\n  form diff examples/all_yellow.form examples/all_yellow_ground.form --signature examples/all_yellow.jsonl"
+)]
 pub struct Args {
     /// The first machine
     first: PathBuf,
@@ -56,12 +58,18 @@ pub fn run(args: &Args) -> Result<Answer> {
         _ => Observations::All,
     };
     let bind = |machine: &Machine, path: &Path| {
-        machine.bind(&signature).map_err(|error| error.in_file(&path.display().to_string()))
+        machine
+            .bind(&signature)
+            .map_err(|error| error.in_file(&path.display().to_string()))
     };
     let first = bind(&machines[0], &args.first)?;
     let second = bind(&machines[1], &args.second)?;
     let described = observations.describe();
-    let options = CompareOptions { observations, rewards: !args.ignore_rewards, ..CompareOptions::default() };
+    let options = CompareOptions {
+        observations,
+        rewards: !args.ignore_rewards,
+        ..CompareOptions::default()
+    };
     let comparison = compare(&first, &second, &options)?;
     if args.json {
         output::print_json(&to_json(&first, &second, &comparison, &described))?;
@@ -93,46 +101,91 @@ fn named_atoms(machines: &[Machine; 2]) -> Result<Signature> {
 
 fn observations_of(path: &Path, signature: &Signature) -> Result<Vec<form_core::AtomSet>> {
     let traces = input::trace_file(path)?.traces(signature)?;
-    let all: BTreeSet<form_core::AtomSet> =
-        traces.into_iter().flat_map(|(_, trace)| trace.steps().to_vec()).collect();
+    let all: BTreeSet<form_core::AtomSet> = traces
+        .into_iter()
+        .flat_map(|(_, trace)| trace.steps().to_vec())
+        .collect();
     Ok(all.into_iter().collect())
 }
 
-fn to_text(first: &BoundMachine, second: &BoundMachine, comparison: &Comparison, over: &str) -> String {
+fn to_text(
+    first: &BoundMachine,
+    second: &BoundMachine,
+    comparison: &Comparison,
+    over: &str,
+) -> String {
     match comparison {
-        Comparison::Equivalent { observations, pairs } => {
-            format!("equivalent over {over} ({observations} observations, {pairs} pairs of configurations)")
+        Comparison::Equivalent {
+            observations,
+            pairs,
+        } => {
+            format!(
+                "equivalent over {over} ({observations} observations, {pairs} pairs of configurations)"
+            )
         }
-        Comparison::Different(Difference { trace, first: a, second: b }) => {
+        Comparison::Different(Difference {
+            trace,
+            first: a,
+            second: b,
+        }) => {
             let mut text = format!("different over {over}; a shortest trace:\n");
             for (i, observation) in trace.iter().enumerate() {
-                text += &format!("  step {:<3} {}\n", i + 1, first.signature().describe(observation));
+                text += &format!(
+                    "  step {:<3} {}\n",
+                    i + 1,
+                    first.signature().describe(observation)
+                );
             }
-            text += &format!("then {}\n and {}\n", reaction(first, *a), reaction(second, *b));
+            text += &format!(
+                "then {}\n and {}\n",
+                reaction(first, *a),
+                reaction(second, *b)
+            );
             text
         }
     }
 }
 
 fn reaction(machine: &BoundMachine, reaction: Reaction) -> String {
-    let Reaction { state, progress, reward } = reaction;
+    let Reaction {
+        state,
+        progress,
+        reward,
+    } = reaction;
     let state = machine.machine().state_name(state);
     let verb = match progress {
         Progress::Accepted => "accepts",
         Progress::Rejected => "rejects",
         Progress::Running => "goes on",
     };
-    format!("{} {verb} in {state} with reward {reward}", machine.machine().name())
+    format!(
+        "{} {verb} in {state} with reward {reward}",
+        machine.machine().name()
+    )
 }
 
-fn to_json(first: &BoundMachine, second: &BoundMachine, comparison: &Comparison, over: &str) -> serde_json::Value {
+fn to_json(
+    first: &BoundMachine,
+    second: &BoundMachine,
+    comparison: &Comparison,
+    over: &str,
+) -> serde_json::Value {
     match comparison {
-        Comparison::Equivalent { observations, pairs } => {
+        Comparison::Equivalent {
+            observations,
+            pairs,
+        } => {
             json!({ "equivalent": true, "over": over, "observations": observations, "pairs": pairs })
         }
-        Comparison::Different(Difference { trace, first: a, second: b }) => {
+        Comparison::Different(Difference {
+            trace,
+            first: a,
+            second: b,
+        }) => {
             let atoms = |set: &form_core::AtomSet| -> Vec<String> {
-                set.iter().map(|id| first.signature().atom(id).to_string()).collect()
+                set.iter()
+                    .map(|id| first.signature().atom(id).to_string())
+                    .collect()
             };
             let side = |machine: &BoundMachine, reaction: &Reaction| {
                 let progress = match reaction.progress {

@@ -14,7 +14,9 @@ use crate::{Answer, input, output};
 ///
 /// Its states are those of the machine, split by what has been seen of the atoms that a `forall` waits for.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  form ground examples/all_yellow.form --signature examples/all_yellow.jsonl --observations single")]
+#[command(
+    after_help = "Example:\n  form ground examples/all_yellow.form --signature examples/all_yellow.jsonl --observations single"
+)]
 pub struct Args {
     /// The machine
     machine: PathBuf,
@@ -46,12 +48,17 @@ enum Which {
 pub fn run(args: &Args) -> Result<Answer> {
     let machine = input::machine(&args.machine)?;
     let signature = input::signature(Some(&args.signature), &[])?.unwrap_or_default();
-    let bound = machine.bind(&signature).map_err(|error| error.in_file(&args.machine.display().to_string()))?;
+    let bound = machine
+        .bind(&signature)
+        .map_err(|error| error.in_file(&args.machine.display().to_string()))?;
     let observations = match args.observations {
         Which::All => GroundObservations::All,
         Which::Single => GroundObservations::Single,
     };
-    let options = GroundOptions { observations, max_edges: args.max_edges };
+    let options = GroundOptions {
+        observations,
+        max_edges: args.max_edges,
+    };
     let grounded = match ground(&bound, &options) {
         Ok(grounded) => grounded,
         Err(error @ form_core::Error::Limit { .. }) => {
@@ -69,7 +76,10 @@ pub fn run(args: &Args) -> Result<Answer> {
         }))?;
     }
     if args.output.is_some() || !args.json {
-        output::write(args.output.as_deref(), &output::machine_text(&grounded, args.output.as_deref()))?;
+        output::write(
+            args.output.as_deref(),
+            &output::machine_text(&grounded, args.output.as_deref()),
+        )?;
     }
     output::remark(&format!(
         "{}, {} (from {} and {})",

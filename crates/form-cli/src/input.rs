@@ -23,15 +23,25 @@ pub fn machine(path: &Path) -> Result<Machine> {
 pub fn text(path: &Path) -> Result<String> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
-        std::io::stdin().read_to_end(&mut bytes).context("cannot read standard input")?;
+        std::io::stdin()
+            .read_to_end(&mut bytes)
+            .context("cannot read standard input")?;
     } else {
-        open(path)?.read_to_end(&mut bytes).with_context(|| format!("cannot read {}", path.display()))?;
+        open(path)?
+            .read_to_end(&mut bytes)
+            .with_context(|| format!("cannot read {}", path.display()))?;
     }
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned)),
+        Ok(text) => Ok(text
+            .strip_prefix('\u{feff}')
+            .map_or_else(|| text.clone(), str::to_owned)),
         Err(error) => {
             let good = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..good].iter().filter(|b| **b == b'\n').count() + 1;
+            let line = error.as_bytes()[..good]
+                .iter()
+                .filter(|b| **b == b'\n')
+                .count()
+                + 1;
             bail!("{}:{line}: not UTF-8 text", path.display())
         }
     }
@@ -40,7 +50,10 @@ pub fn text(path: &Path) -> Result<String> {
 /// The signature for a command: the one given, else that of the trace files together.
 pub fn signature(given: Option<&Path>, traces: &[PathBuf]) -> Result<Option<Signature>> {
     if let Some(path) = given {
-        return Ok(Some(read_signature(&path.display().to_string(), open(path)?)?));
+        return Ok(Some(read_signature(
+            &path.display().to_string(),
+            open(path)?,
+        )?));
     }
     let mut all: Option<Signature> = None;
     for path in traces {

@@ -8,7 +8,7 @@ mod diff;
 mod ground;
 mod input;
 mod output;
-mod show;
+//mod show;
 mod traces;
 
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Check(check::Args),
-    Show(show::Args),
+    //Show(show::Args),
     Ground(ground::Args),
     Diff(diff::Args),
     Traces(traces::Args),
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
         Command::Check(args) => check::run(args),
-        Command::Show(args) => show::run(args),
+        //Command::Show(args) => show::run(args),
         Command::Ground(args) => ground::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Traces(args) => traces::run(args),

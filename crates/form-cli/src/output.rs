@@ -25,7 +25,9 @@ pub fn write(path: Option<&Path>, text: &str) -> Result<()> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         return print(text);
     };
-    let name = path.file_name().with_context(|| format!("{}: not a file name", path.display()))?;
+    let name = path
+        .file_name()
+        .with_context(|| format!("{}: not a file name", path.display()))?;
     let mut temporary = name.to_owned();
     temporary.push(format!(".{}.tmp", std::process::id()));
     let temporary = path.with_file_name(temporary);
@@ -60,7 +62,10 @@ pub fn count(n: usize, noun: &str) -> String {
 
 /// The text of a machine for a file: JSON if its name says so, else `.form`.
 pub fn machine_text(machine: &form_core::Machine, path: Option<&Path>) -> String {
-    if path.is_some_and(|path| path.extension().is_some_and(|extension| extension == "json")) {
+    if path.is_some_and(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "json")
+    }) {
         machine.to_json() + "\n"
     } else {
         machine.to_string()

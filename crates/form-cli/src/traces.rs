@@ -40,8 +40,17 @@ pub fn run(args: &Args) -> Result<Answer> {
         *kinds.entry(trace.kind()).or_default() += 1;
     }
     let of = |kind| kinds.get(&kind).copied().unwrap_or(0);
-    let observations: usize = data.traces().iter().map(|(_, trace)| trace.steps().len()).sum();
-    let longest = data.traces().iter().map(|(_, trace)| trace.steps().len()).max().unwrap_or(0);
+    let observations: usize = data
+        .traces()
+        .iter()
+        .map(|(_, trace)| trace.steps().len())
+        .sum();
+    let longest = data
+        .traces()
+        .iter()
+        .map(|(_, trace)| trace.steps().len())
+        .max()
+        .unwrap_or(0);
     if args.json {
         let pair = |a, b| (data.describe(a).to_string(), data.describe(b).to_string());
         output::print_json(&json!({
@@ -63,22 +72,39 @@ pub fn run(args: &Args) -> Result<Answer> {
             of(Kind::DeadEnd),
             of(Kind::Incomplete),
         );
-        text += &format!("signature: {}\n", data.signature().describe(&data.signature().ids().collect()));
+        text += &format!(
+            "signature: {}\n",
+            data.signature().describe(&data.signature().ids().collect())
+        );
         for (first, again) in data.duplicates().iter().take(10) {
-            text += &format!("duplicate: {} repeats {}\n", data.describe(*again), data.describe(*first));
+            text += &format!(
+                "duplicate: {} repeats {}\n",
+                data.describe(*again),
+                data.describe(*first)
+            );
         }
         if data.duplicates().len() > 10 {
             text += &format!("… {} in all\n", count(data.duplicates().len(), "duplicate"));
         }
         for c in &contradictions {
-            let named = |(origin, kind): (form_core::Origin, Kind)| format!("{} ({kind})", data.describe(origin));
+            let named = |(origin, kind): (form_core::Origin, Kind)| {
+                format!("{} ({kind})", data.describe(origin))
+            };
             let how = match c.reason {
                 ContradictionReason::SameObservations => "the same observations, different kinds",
                 ContradictionReason::GoesOn => "one goes on where the other was over",
             };
-            text += &format!("contradiction: {} and {}: {how}\n", named(c.first), named(c.second));
+            text += &format!(
+                "contradiction: {} and {}: {how}\n",
+                named(c.first),
+                named(c.second)
+            );
         }
         output::print(&text)?;
     }
-    Ok(if contradictions.is_empty() { Answer::Yes } else { Answer::No })
+    Ok(if contradictions.is_empty() {
+        Answer::Yes
+    } else {
+        Answer::No
+    })
 }

@@ -1,100 +1,153 @@
 //! The JSON form of a machine, formulae in canonical ASCII.
+//!
+//! Every string is first taken as a slice of the text, so that an error in a formula or a state's name points at its
+//! place in the file.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
-use super::machine::{Draft, DraftEdge, Machine, place_of_edge};
-use crate::error::{Error, Result};
+use super::machine::{Draft, DraftEdge, Machine};
+use crate::error::{Error, Fault, Result};
 use crate::logic::atom::Name;
+use crate::logic::parse;
 
-#[derive(Serialize, Deserialize)]
+type Span = std::ops::Range<usize>;
+
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct JsonMachine {
-    #[serde(default = "unnamed")]
-    name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    states: Option<Vec<String>>,
-    initial: String,
-    accept: String,
-    #[serde(default)]
-    reject: Option<String>,
-    edges: Vec<JsonEdge>,
+struct JsonMachine<'a> {
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    states: Option<Vec<&'a RawValue>>,
+    #[serde(borrow)]
+    initial: &'a RawValue,
+    #[serde(borrow)]
+    accept: &'a RawValue,
+    #[serde(borrow)]
+    reject: Option<&'a RawValue>,
+    #[serde(borrow)]
+    edges: Vec<JsonEdge<'a>>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct JsonEdge {
-    from: String,
-    to: String,
-    formula: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reward: Option<f64>,
-}
-
-fn unnamed() -> String {
-    "machine".to_owned()
+struct JsonEdge<'a> {
+    #[serde(borrow)]
+    from: &'a RawValue,
+    #[serde(borrow)]
+    to: &'a RawValue,
+    #[serde(borrow)]
+    formula: &'a RawValue,
+    #[serde(borrow)]
+    reward: Option<&'a RawValue>,
 }
 
 impl Machine {
     /// Reads the JSON form.
     pub fn from_json(text: &str) -> Result<Self> {
-        let json: JsonMachine = serde_json::from_str(text).map_err(|error| json_error(&error))?;
-        let placed = |name: String, place: &str| (name, place.to_owned());
-        let mut edges = Vec::with_capacity(json.edges.len());
-        for (i, edge) in json.edges.into_iter().enumerate() {
-            let place = place_of_edge(i, &edge.from, &edge.to);
-            let formula =
-                (edge.formula.parse()).map_err(|error: Error| error.within(place.clone()))?;
-            edges.push(DraftEdge {
-                from: placed(edge.from, &place),
-                to: placed(edge.to, &place),
-                formula,
-                reward: edge.reward.map(|reward| (reward, place)),
-            });
-        }
-        let states = json.states.map(|names| {
-            let place = |(i, name): (usize, String)| {
-                let place = format!("state {} of \"states\"", i + 1);
-                (name, place)
-            };
-            names.into_iter().enumerate().map(place).collect()
-        });
-        let draft = Draft {
-            name: json.name,
-            states,
-            initial: Some(placed(json.initial, "\"initial\"")),
-            accept: Some(placed(json.accept, "\"accept\"")),
-            reject: json.reject.map(|name| placed(name, "\"reject\"")),
-            edges,
-        };
-        draft
-            .validate("the machine".to_owned())
-            .map_err(|(place, problem)| Error::Machine { place, problem })
+        let json: JsonMachine<'_> =
+            serde_json::from_str(text).map_err(|error| json_error(&error))?;
+        read(&json, text).map_err(|fault| fault.located(text))
     }
 
     /// The JSON form, on one line.
     pub fn to_json(&self) -> String {
-        let name = |state| self.state_name(state).to_owned();
-        let json = JsonMachine {
-            name: self.name().to_owned(),
-            states: Some(self.states().iter().map(Name::to_string).collect()),
-            initial: name(self.initial()),
-            accept: name(self.accept()),
-            reject: self.reject().map(name),
-            edges: (self.edges().iter())
-                .map(|edge| JsonEdge {
-                    from: name(edge.from),
-                    to: name(edge.to),
-                    formula: edge.formula.to_string(),
-                    reward: edge.reward,
-                })
-                .collect(),
-        };
-        serde_json::to_string(&json).expect("strings and finite numbers are always JSON")
+        let name = |state| self.state_name(state);
+        let edges: Vec<serde_json::Value> = (self.edges().iter())
+            .map(|edge| {
+                let mut json = serde_json::json!({
+                    "from": name(edge.from),
+                    "to": name(edge.to),
+                    "formula": edge.formula.to_string(),
+                });
+                if let Some(reward) = edge.reward {
+                    json["reward"] = reward.into();
+                }
+                json
+            })
+            .collect();
+        let json = serde_json::json!({
+            "name": self.name(),
+            "states": self.states().iter().map(Name::as_str).collect::<Vec<_>>(),
+            "initial": name(self.initial()),
+            "accept": name(self.accept()),
+            "reject": self.reject().map(name),
+            "edges": edges,
+        });
+        json.to_string()
+    }
+}
+
+fn read(json: &JsonMachine<'_>, text: &str) -> std::result::Result<Machine, Fault> {
+    let string = |raw: &RawValue| string(raw, text);
+    let edge = |edge: &JsonEdge<'_>| {
+        Ok(DraftEdge {
+            from: string(edge.from)?,
+            to: string(edge.to)?,
+            formula: formula(edge.formula, text)?,
+            reward: edge.reward.map(|raw| reward(raw, text)).transpose()?,
+        })
+    };
+    let mut draft = Draft {
+        states: (json.states.as_ref())
+            .map(|names| names.iter().map(|raw| string(raw)).collect())
+            .transpose()?,
+        initial: Some(string(json.initial)?),
+        accept: Some(string(json.accept)?),
+        reject: json.reject.map(string).transpose()?,
+        edges: json
+            .edges
+            .iter()
+            .map(edge)
+            .collect::<std::result::Result<_, Fault>>()?,
+        ..Draft::default()
+    };
+    let mut whole = 0..1;
+    if let Some(raw) = json.name {
+        (draft.name, whole) = string(raw)?;
+    }
+    draft
+        .validate(whole)
+        .map_err(|(at, problem)| Fault::new(at, problem))
+}
+
+/// The place of a value that is a slice of the text.
+fn place(raw: &RawValue, text: &str) -> Span {
+    let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
+    start..start + raw.get().len()
+}
+
+fn string(raw: &RawValue, text: &str) -> std::result::Result<(String, Span), Fault> {
+    let at = place(raw, text);
+    match serde_json::from_str(raw.get()) {
+        Ok(string) => Ok((string, at)),
+        Err(_) => Err(Fault::new(at, "expected a string")),
+    }
+}
+
+fn formula(raw: &RawValue, text: &str) -> std::result::Result<crate::Formula, Fault> {
+    let (content, at) = string(raw, text)?;
+    parse::formula(&content).map_err(|fault| {
+        // Without escapes the formula's text is that of the file, after the quotation mark.
+        if at.len() == content.len() + 2 {
+            fault.shifted(at.start + 1)
+        } else {
+            Fault { at, ..fault }
+        }
+    })
+}
+
+fn reward(raw: &RawValue, text: &str) -> std::result::Result<(f64, Span), Fault> {
+    let at = place(raw, text);
+    match serde_json::from_str(raw.get()) {
+        Ok(reward) => Ok((reward, at)),
+        Err(_) => Err(Fault::new(at, "expected a number, the edge's reward")),
     }
 }
 
 /// The error with its place; the file is named by whoever knows it.
-pub(crate) fn json_error(error: &serde_json::Error) -> Error {
+fn json_error(error: &serde_json::Error) -> Error {
     let text = error.to_string();
     let problem = text
         .rsplit_once(" at line ")

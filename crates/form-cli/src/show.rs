@@ -1,0 +1,1 @@
+//! `form show`: print or draw a machine.

@@ -1,0 +1,329 @@
+//! The laws: everything that evaluates, transforms or judges a machine agrees with the definition of truth.
+
+use std::collections::{BTreeSet, HashSet};
+
+use form_core::{
+    AtomSet, BoundMachine, CompareOptions, Comparison, EdgeId, Formula, GroundObservations,
+    GroundOptions, Kind, Machine, Monitor, Notation, Observations, Progress, Recorder, Run,
+    Signature, StateId, Trace, check, compare, ground, satisfies,
+};
+use proptest::prelude::*;
+
+use super::arbitrary::{self, full_signature};
+
+/// Algorithm 1 over an explicit buffer and uncompiled formulae: what a run is.
+struct Defined<'a> {
+    machine: &'a BoundMachine,
+    state: StateId,
+    buffer: Vec<AtomSet>,
+}
+
+impl<'a> Defined<'a> {
+    fn new(machine: &'a BoundMachine) -> Self {
+        Self {
+            machine,
+            state: machine.machine().initial(),
+            buffer: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, observation: &AtomSet) -> (Option<EdgeId>, f64) {
+        if observation.is_empty() {
+            return (None, 0.0);
+        }
+        self.buffer.push(observation.clone());
+        let lifted = self.machine.machine();
+        let taken = lifted
+            .edges_from(self.state)
+            .find(|(_, edge)| satisfies(&self.buffer, &edge.formula, self.machine.signature()));
+        let Some((id, edge)) = taken else {
+            return (None, 0.0);
+        };
+        if edge.to != self.state {
+            self.state = edge.to;
+            self.buffer.clear();
+        }
+        let default = if edge.to == lifted.accept() { 1.0 } else { 0.0 };
+        (Some(id), edge.reward.unwrap_or(default))
+    }
+}
+
+fn bind(machine: &Machine) -> BoundMachine {
+    machine.bind(&full_signature()).unwrap()
+}
+
+/// Progress and reward after each of the observations.
+fn behaviour(machine: &BoundMachine, observations: &[AtomSet]) -> Vec<(Progress, f64)> {
+    let mut run = Run::new(machine);
+    let mut result = Vec::new();
+    for observation in observations {
+        let step = run.step(machine, observation);
+        result.push((machine.machine().progress(run.state()), step.reward));
+    }
+    result
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_printed_reads_back(formula in arbitrary::formula()) {
+        for notation in [Notation::Ascii, Notation::Unicode] {
+            let text = formula.display(notation).to_string();
+            prop_assert_eq!(&text.parse::<Formula>().unwrap(), &formula, "{}", text);
+        }
+    }
+
+    #[test]
+    fn the_compiled_form_is_the_definition(
+        formula in arbitrary::formula(),
+        buffer in arbitrary::observations(1..5),
+        dropped in prop::sample::subsequence(arbitrary::vocabulary(), 0..4),
+        padding in 0..200_usize,
+    ) {
+        // Any signature with the formula's atoms will do: small ones, and ones that do not fit in 128 bits.
+        let kept = arbitrary::vocabulary().into_iter().filter(|atom| !dropped.contains(atom));
+        let spare = (0..padding).map(|i| format!("a_spare(x{i})"));
+        let signature = Signature::parse(kept.chain(spare)).unwrap();
+        let one_edge = Machine::builder("m").initial("u0").accept("u1").edge_with("u0", "u1", formula.clone(), None);
+        let one_edge = one_edge.build().unwrap();
+        if let Ok(machine) = one_edge.bind(&signature) {
+            let full = full_signature();
+            let moved = |set: &AtomSet| -> AtomSet {
+                set.iter().filter_map(|id| signature.id_of(full.atom(id))).collect()
+            };
+            let buffer: Vec<AtomSet> = buffer.iter().map(moved).collect();
+            let seen = buffer.iter().fold(AtomSet::new(), |all, o| all.union(o));
+            let compiled = machine.choose(one_edge.initial(), &buffer[buffer.len() - 1], &seen).is_some();
+            prop_assert_eq!(compiled, satisfies(&buffer, &formula, &signature));
+        }
+    }
+
+    #[test]
+    fn runs_follow_algorithm_1(machine in arbitrary::machine(3, 8), observations in arbitrary::observations(0..12)) {
+        let machine = bind(&machine);
+        let (mut run, mut defined) = (Run::new(&machine), Defined::new(&machine));
+        for observation in &observations {
+            let step = run.step(&machine, observation);
+            prop_assert_eq!((step.edge, step.reward), defined.step(observation));
+            prop_assert_eq!(run.state(), defined.state);
+        }
+    }
+
+    #[test]
+    fn monitor_and_recorder_compress_alike(machine in arbitrary::machine(3, 8), observations in arbitrary::observations(0..20)) {
+        let machine = bind(&machine);
+        let (mut monitor, mut recorder) = (Monitor::new(&machine), Recorder::new());
+        for observation in &observations {
+            // An environment repeats itself: each observation comes twice.
+            for _ in 0..2 {
+                monitor.observe(&machine, observation);
+                recorder.observe(observation);
+            }
+        }
+        let trace = recorder.finish(Kind::Incomplete);
+        let mut run = Run::new(&machine);
+        for step in trace.steps() {
+            run.step(&machine, step);
+        }
+        prop_assert_eq!(run.state(), monitor.state());
+        prop_assert_eq!(run.seen(), monitor.seen());
+        // Compressing what is compressed changes nothing.
+        prop_assert_eq!(Trace::new(Kind::Incomplete, trace.steps().to_vec()), trace);
+    }
+
+    #[test]
+    fn machines_survive_their_files(machine in arbitrary::machine(4, 8)) {
+        prop_assert_eq!(&machine.to_string().parse::<Machine>().unwrap(), &machine);
+        prop_assert_eq!(&Machine::from_json(&machine.to_json()).unwrap(), &machine);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn grounding_is_lifting(
+        machine in arbitrary::machine(3, 6),
+        traces in prop::collection::vec(arbitrary::observations(1..10), 8),
+    ) {
+        let lifted = bind(&machine);
+        let grounded = ground(&lifted, &GroundOptions::default()).unwrap();
+        prop_assert!(grounded.atoms().iter().all(|atom| matches!(atom, form_core::Atom::Ground(_))));
+        let grounded = bind(&grounded);
+        for trace in &traces {
+            prop_assert_eq!(behaviour(&lifted, trace), behaviour(&grounded, trace));
+        }
+        let single = GroundOptions { observations: GroundObservations::Single, ..GroundOptions::default() };
+        let single = bind(&ground(&lifted, &single).unwrap());
+        for trace in &traces {
+            let one: Vec<AtomSet> = trace.iter().filter_map(|o| o.iter().next()).map(|id| AtomSet::from_iter([id])).collect();
+            prop_assert_eq!(behaviour(&lifted, &one), behaviour(&single, &one));
+        }
+    }
+
+    #[test]
+    fn overlaps_are_exact(machine in arbitrary::machine(2, 5)) {
+        let signature = small_signature();
+        let Ok(machine) = machine.bind(&signature) else { return Ok(()) };
+        let findings = check(&machine);
+        prop_assert!(findings.undecided.is_empty());
+        let holds = |edge: EdgeId, buffer: &[AtomSet]| satisfies(buffer, &machine.machine().edge(edge).formula, &signature);
+        for overlap in &findings.overlaps {
+            let buffer = [overlap.witness.seen.difference(&overlap.witness.newest), overlap.witness.newest.clone()];
+            prop_assert!(!overlap.witness.newest.is_empty());
+            prop_assert!(holds(overlap.first, &buffer) && holds(overlap.second, &buffer));
+        }
+        let found: BTreeSet<(EdgeId, EdgeId)> = findings.overlaps.iter().map(|o| (o.first, o.second)).collect();
+        prop_assert_eq!(found, overlaps_by_enumeration(&machine));
+    }
+
+    #[test]
+    fn edges_that_never_fire_are_exact(machine in arbitrary::machine(2, 5)) {
+        let Ok(machine) = machine.bind(&small_signature()) else { return Ok(()) };
+        let findings = check(&machine);
+        let never: BTreeSet<EdgeId> = findings.never_fire.iter().map(|(edge, _)| *edge).collect();
+        let fired = firing_by_enumeration(&machine);
+        let all: BTreeSet<EdgeId> = machine.machine().state_ids().flat_map(|s| machine.outgoing(s).to_vec()).collect();
+        prop_assert_eq!(&never | &fired, all);
+        prop_assert!(never.is_disjoint(&fired));
+    }
+
+    #[test]
+    fn comparison_is_exact(first in arbitrary::machine(2, 4), second in arbitrary::machine(2, 4)) {
+        let signature = tiny_signature();
+        let (Ok(first), Ok(second)) = (first.bind(&signature), second.bind(&signature)) else { return Ok(()) };
+        for observations in [Observations::All, Observations::Single] {
+            let alphabet: Vec<AtomSet> = subsets(&signature)
+                .filter(|o| observations == Observations::All || o.len() == 1)
+                .collect();
+            let options = CompareOptions { observations, ..CompareOptions::default() };
+            match compare(&first, &second, &options).unwrap() {
+                Comparison::Different(difference) => {
+                    let trace = Trace::new(Kind::Incomplete, difference.trace.clone());
+                    prop_assert_eq!(trace.steps(), &difference.trace[..], "not compressed");
+                    let (a, b) = (behaviour(&first, trace.steps()), behaviour(&second, trace.steps()));
+                    let last = a.len() - 1;
+                    prop_assert_ne!(a[last], b[last]);
+                    prop_assert_eq!(&a[..last], &b[..last]);
+                    // No shorter trace tells them apart.
+                    prop_assert!(!differ_within(&first, &second, &alphabet, last));
+                }
+                Comparison::Equivalent { .. } => prop_assert!(!differ_within(&first, &second, &alphabet, 4)),
+            }
+        }
+    }
+}
+
+/// Six atoms: every buffer can be gone through.
+fn small_signature() -> Signature {
+    Signature::parse([
+        "goal", "p(a)", "p(b)", "p(c)", "q(a)", "q(b)", "on(a, b)", "on(a, a)",
+    ])
+    .unwrap()
+}
+
+fn tiny_signature() -> Signature {
+    Signature::parse(["goal", "p(a)", "p(b)", "q(a)"]).unwrap()
+}
+
+/// Every non-empty observation.
+fn subsets(signature: &Signature) -> impl Iterator<Item = AtomSet> + use<> {
+    let ids: Vec<_> = signature.ids().collect();
+    (1..1_usize << ids.len()).map(move |bits| {
+        ids.iter()
+            .enumerate()
+            .filter(|(i, _)| bits >> i & 1 == 1)
+            .map(|(_, id)| *id)
+            .collect()
+    })
+}
+
+fn overlaps_by_enumeration(machine: &BoundMachine) -> BTreeSet<(EdgeId, EdgeId)> {
+    let mut found = BTreeSet::new();
+    let all: Vec<AtomSet> = subsets(machine.signature()).collect();
+    for newest in &all {
+        for seen in all.iter().filter(|seen| newest.is_subset(seen)) {
+            let buffer = [seen.clone(), newest.clone()];
+            for state in machine.machine().state_ids() {
+                let holding: Vec<EdgeId> = (machine.outgoing(state).iter().copied())
+                    .filter(|e| {
+                        satisfies(
+                            &buffer,
+                            &machine.machine().edge(*e).formula,
+                            machine.signature(),
+                        )
+                    })
+                    .collect();
+                for (i, a) in holding.iter().enumerate() {
+                    for b in &holding[i + 1..] {
+                        if machine.machine().edge(*a).to != machine.machine().edge(*b).to {
+                            found.insert((*a, *b));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The edges that fire in some run, by walking through every run.
+fn firing_by_enumeration(machine: &BoundMachine) -> BTreeSet<EdgeId> {
+    let observations: Vec<AtomSet> = subsets(machine.signature()).collect();
+    let mut fired = BTreeSet::new();
+    for state in machine.machine().state_ids() {
+        let mut visited = HashSet::from([AtomSet::new()]);
+        let mut queue = vec![AtomSet::new()];
+        while let Some(seen) = queue.pop() {
+            for newest in &observations {
+                let union = seen.union(newest);
+                let edge = machine.choose(state, newest, &union);
+                fired.extend(edge);
+                let stays = edge.is_none_or(|e| machine.machine().edge(e).to == state);
+                if stays && visited.insert(union.clone()) {
+                    queue.push(union);
+                }
+            }
+        }
+    }
+    fired
+}
+
+/// Whether a compressed trace of at most `length` observations tells the machines apart.
+fn differ_within(
+    first: &BoundMachine,
+    second: &BoundMachine,
+    alphabet: &[AtomSet],
+    length: usize,
+) -> bool {
+    let mut open: Vec<(Run, Run, Option<usize>, usize)> =
+        vec![(Run::new(first), Run::new(second), None, 0)];
+    while let Some((a, b, last, depth)) = open.pop() {
+        if depth == length {
+            continue;
+        }
+        for (i, observation) in alphabet
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| last != Some(*i))
+        {
+            let (mut a, mut b) = (a.clone(), b.clone());
+            let rewards = (
+                a.step(first, observation).reward,
+                b.step(second, observation).reward,
+            );
+            let progress = (
+                first.machine().progress(a.state()),
+                second.machine().progress(b.state()),
+            );
+            if progress.0 != progress.1 || rewards.0 != rewards.1 {
+                return true;
+            }
+            if progress.0 == Progress::Running {
+                open.push((a, b, Some(i), depth + 1));
+            }
+        }
+    }
+    false
+}
