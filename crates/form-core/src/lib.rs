@@ -13,5 +13,9 @@ pub use logic::print::Notation;
 pub use logic::signature::Signature;
 pub use logic::truth::satisfies;
 pub use machine::bound::BoundMachine;
+pub use machine::foreign::{
+    Converted, ForeignFormat, ToroIcarteOptions, Undefined, detect, read_reference,
+    read_toro_icarte, write_reference, write_toro_icarte,
+};
 pub use machine::machine::{Edge, EdgeId, Machine, MachineBuilder, StateId};
 pub use machine::run::{Compressor, Monitor, Run, Step};
