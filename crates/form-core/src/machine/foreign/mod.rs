@@ -6,6 +6,8 @@
 
 mod literal;
 mod reference;
+#[cfg(test)]
+mod round_trip;
 mod toro_icarte;
 
 pub use reference::{read_reference, write_reference};
