@@ -5,18 +5,52 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use form_core::{Machine, Signature, TraceFile, read_signature};
+use form_core::{
+    Converted, ForeignFormat, Machine, Signature, ToroIcarteOptions, TraceFile, detect,
+    read_reference, read_signature, read_toro_icarte,
+};
+
+use crate::output;
 
 /// A machine file in any format that is read: `.form`, JSON, or one of the formats of others.
 pub fn machine(path: &Path) -> Result<Machine> {
+    let (machine, notes) = machine_with_notes(path, &ToroIcarteOptions::default())?;
+    for note in notes {
+        output::remark(&format!("note: {note}"));
+    }
+    Ok(machine)
+}
+
+/// The machine, and what a reader of a foreign format should know.
+pub fn machine_with_notes(
+    path: &Path,
+    options: &ToroIcarteOptions,
+) -> Result<(Machine, Vec<String>)> {
     let text = text(path)?;
-    let name = path.display().to_string();
-    let machine = if text.trim_start().starts_with('{') {
-        Machine::from_json(&text)
-    } else {
-        text.parse()
+    let foreign = detect(&text);
+    let read = match foreign {
+        Some(ForeignFormat::Reference) => read_reference(&text),
+        Some(ForeignFormat::ToroIcarte) => read_toro_icarte(&text, options),
+        None => {
+            let is_json = text.trim_start().starts_with('{');
+            let machine = if is_json {
+                Machine::from_json(&text)
+            } else {
+                text.parse()
+            };
+            machine.map(|machine| Converted {
+                machine,
+                notes: Vec::new(),
+            })
+        }
     };
-    machine.map_err(|error| error.in_file(&name).into())
+    let Converted { mut machine, notes } =
+        read.map_err(|error| error.in_file(&path.display().to_string()))?;
+    // Foreign formats have no place for a name: the file's own, if it can be one.
+    if let (Some(_), Some(stem)) = (foreign, path.file_stem().and_then(|stem| stem.to_str())) {
+        machine = machine.clone().renamed(stem).unwrap_or(machine);
+    }
+    Ok((machine, notes))
 }
 
 /// The text of a file, or of standard input for `-`, without a byte order mark.

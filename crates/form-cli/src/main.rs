@@ -4,6 +4,7 @@
 
 mod bench;
 mod check;
+mod convert;
 mod diff;
 mod ground;
 mod input;
@@ -27,6 +28,7 @@ struct Cli {
 enum Command {
     Check(check::Args),
     //Show(show::Args),
+    Convert(convert::Args),
     Ground(ground::Args),
     Diff(diff::Args),
     Traces(traces::Args),
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Check(args) => check::run(args),
         //Command::Show(args) => show::run(args),
+        Command::Convert(args) => convert::run(args),
         Command::Ground(args) => ground::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Traces(args) => traces::run(args),

@@ -18,6 +18,10 @@ pub use machine::check::{Findings, NeverFires, Overlap, check, first_overlap};
 pub use machine::equivalence::{
     CompareOptions, Comparison, Difference, Progress, Reaction, compare,
 };
+pub use machine::foreign::{
+    Converted, ForeignFormat, ToroIcarteOptions, Undefined, detect, read_reference,
+    read_toro_icarte, write_reference, write_toro_icarte,
+};
 pub use machine::ground::{GroundObservations, GroundOptions, ground};
 pub use machine::machine::{Edge, EdgeId, Machine, MachineBuilder, StateId};
 pub use machine::observations::Observations;

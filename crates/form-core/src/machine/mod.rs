@@ -5,6 +5,7 @@ pub(crate) mod bound;
 pub(crate) mod check;
 pub(crate) mod equivalence;
 pub(crate) mod explore;
+pub(crate) mod foreign;
 pub(crate) mod form_file;
 pub(crate) mod ground;
 pub(crate) mod json;

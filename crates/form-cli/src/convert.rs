@@ -1,0 +1,114 @@
+//! `form convert`: between the formats of machine files.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use form_core::{Machine, ToroIcarteOptions, Undefined, write_reference, write_toro_icarte};
+use serde_json::json;
+
+use crate::{Answer, input, output};
+
+/// Convert a machine file: .form, .json, and the .txt formats of others
+///
+/// The format of the input is told from its content, that of the output from its name; for a .txt say which with --to.
+/// Nothing in a file is ever evaluated. Remarks on what a format leaves open go to standard error.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  form convert reference.txt machine.form\n  form convert machine.form toro.txt --to toro-icarte\n  form convert machine.form - --to json"
+)]
+pub struct Args {
+    /// The machine to convert (`-` for standard input)
+    input: PathBuf,
+    /// Where to write it (`-` for standard output)
+    output: PathBuf,
+    /// The output's format, if its name does not say it
+    #[arg(long, value_enum)]
+    to: Option<Format>,
+    /// What an observation that no edge of a state matches means in Toro Icarte's format
+    #[arg(long, value_enum, default_value_t = Unmatched::Reject)]
+    undefined: Unmatched,
+    /// The machine's new name
+    #[arg(long)]
+    name: Option<String>,
+    /// Print one JSON object about the conversion
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The project's own text format
+    Form,
+    /// The project's JSON
+    Json,
+    /// The paper's reference code
+    Reference,
+    /// Toro Icarte et al.
+    ToroIcarte,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Unmatched {
+    /// The task has failed, as in the original code
+    Reject,
+    /// The machine stays where it is
+    Stay,
+}
+
+pub fn run(args: &Args) -> Result<Answer> {
+    let undefined = match args.undefined {
+        Unmatched::Reject => Undefined::Reject,
+        Unmatched::Stay => Undefined::Stay,
+    };
+    let (mut machine, notes) =
+        input::machine_with_notes(&args.input, &ToroIcarteOptions { undefined })?;
+    if let Some(name) = &args.name {
+        machine = machine.renamed(name)?;
+    }
+    let text = write(&machine, format_of(args)?)?;
+    if args.json && args.output == Path::new("-") {
+        bail!("--json and an output of `-` both want standard output");
+    }
+    output::write(Some(&args.output), &text)?;
+    for note in &notes {
+        output::remark(&format!("note: {note}"));
+    }
+    if args.json {
+        output::print_json(&json!({
+            "machine": machine.name(),
+            "states": machine.states().len(),
+            "edges": machine.edges().len(),
+            "output": args.output.display().to_string(),
+            "notes": notes,
+        }))?;
+    }
+    Ok(Answer::Yes)
+}
+
+fn format_of(args: &Args) -> Result<Format> {
+    if let Some(format) = args.to {
+        return Ok(format);
+    }
+    let extension = args
+        .output
+        .extension()
+        .and_then(|extension| extension.to_str());
+    Ok(match extension {
+        Some("form") => Format::Form,
+        Some("json") => Format::Json,
+        Some("txt") => bail!("two formats end in .txt: say --to reference or --to toro-icarte"),
+        _ => bail!(
+            "the output's name does not say its format: end it in .form or .json, or give --to"
+        ),
+    })
+}
+
+fn write(machine: &Machine, format: Format) -> Result<String> {
+    Ok(match format {
+        Format::Form => machine.to_string(),
+        Format::Json => machine.to_json() + "\n",
+        Format::Reference => write_reference(machine)?,
+        Format::ToroIcarte => write_toro_icarte(machine)?,
+    })
+}
