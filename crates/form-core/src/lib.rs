@@ -13,5 +13,6 @@ pub use logic::print::Notation;
 pub use logic::signature::Signature;
 pub use logic::truth::satisfies;
 pub use machine::bound::BoundMachine;
+pub use machine::draw::{dot::to_dot, mermaid::to_mermaid, svg::to_svg, text::to_text};
 pub use machine::machine::{Edge, EdgeId, Machine, MachineBuilder, StateId};
 pub use machine::run::{Compressor, Monitor, Run, Step};

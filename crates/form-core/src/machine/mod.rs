@@ -2,6 +2,7 @@
 //! drawing (paper, Section 3.2).
 
 pub(crate) mod bound;
+pub(crate) mod draw;
 pub(crate) mod form_file;
 pub(crate) mod json;
 #[expect(clippy::module_inception, reason = "the room's main piece")]

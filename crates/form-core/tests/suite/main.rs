@@ -1,0 +1,5 @@
+//! The integration tests of the crate, in one binary.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod drawing;
+mod machines;
