@@ -41,7 +41,7 @@ p_holds(O,T) :- p_holds(O,T-1), step(T), not entered(T).
 % Listing 1: some instance is observed now.
 e_pred(P,T) :- obs(O,T), instance(P,O).
 
-% Listing 2: all instances are in the buffer. It stays so until the state is left.
+% Listing 2: all instances are in the buffer. Unlike there it stays true until the state is left, not for one step only.
 not_all_p_hold(P,T) :- instance(P,O), not p_holds(O,T), step(T).
 all_p_hold(P,T) :- instance(P,_), not not_all_p_hold(P,T), step(T).
 a_pred(P,T) :- all_p_hold(P,T).
