@@ -5,3 +5,4 @@
 mod architecture;
 mod binary;
 mod broken;
+mod commands;
