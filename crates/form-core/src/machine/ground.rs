@@ -174,7 +174,8 @@ impl Grounding<'_> {
                     self.machine.machine().state_name(state)
                 ),
                 limit: MAX_AWAITED,
-                hint: "ground for one atom at a time".to_owned(),
+                hint: "ground for one atom at a time (`form ground --observations single`)"
+                    .to_owned(),
             });
         }
         let subset = |bits: u32| {
@@ -251,7 +252,7 @@ impl Grounding<'_> {
             return Err(Error::Limit {
                 what: "edges of the grounded machine".to_owned(),
                 limit: self.options.max_edges,
-                hint: "ground for one atom at a time, or for fewer objects".to_owned(),
+                hint: "ground for one atom at a time (`form ground --observations single`), for fewer objects, or raise the limit (`--max-edges`)".to_owned(),
             });
         }
         Ok(())
