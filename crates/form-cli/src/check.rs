@@ -209,8 +209,14 @@ fn step_text(bound: &BoundMachine, number: usize, step: &ExplainedStep) -> Strin
         show(&step.observation),
         machine.state_name(step.from)
     );
-    if step.seen != step.observation {
-        let _ = write!(text, ", seen there {}", show(&step.seen));
+    let awaited = bound.progress_atoms(step.from);
+    if !awaited.is_empty() {
+        let _ = write!(
+            text,
+            ", of {} seen {}",
+            show(awaited),
+            show(&step.seen.intersection(awaited))
+        );
     }
     text.push('\n');
     for (edge, holds) in &step.edges {

@@ -5,6 +5,8 @@
 //! ```
 //! prints 20 traces of each kind that the machine can end in, drawn with seed 7. Every episode has its own map.
 
+#![allow(clippy::print_stdout, reason = "the traces are its output")]
+
 use std::collections::BTreeMap;
 use std::error::Error;
 
