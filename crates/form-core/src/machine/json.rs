@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::machine::{Draft, DraftEdge, Machine};
-use crate::error::{Error, Fault, Result};
+use crate::error::{Fault, Result};
 use crate::logic::atom::Name;
 use crate::logic::parse;
 
@@ -47,7 +47,7 @@ impl Machine {
     /// Reads the JSON form.
     pub fn from_json(text: &str) -> Result<Self> {
         let json: JsonMachine<'_> =
-            serde_json::from_str(text).map_err(|error| json_error(&error))?;
+            serde_json::from_str(text).map_err(|error| json_fault(&error, text).located(text))?;
         read(&json, text).map_err(|fault| fault.located(text))
     }
 
@@ -146,16 +146,20 @@ fn reward(raw: &RawValue, text: &str) -> std::result::Result<(f64, Span), Fault>
     }
 }
 
-/// The error with its place; the file is named by whoever knows it.
-fn json_error(error: &serde_json::Error) -> Error {
-    let text = error.to_string();
-    let problem = text
+/// What is wrong with the JSON itself. Its columns count bytes, ours characters.
+fn json_fault(error: &serde_json::Error, text: &str) -> Fault {
+    let message = error.to_string();
+    let problem = message
         .rsplit_once(" at line ")
-        .map_or(text.as_str(), |(problem, _)| problem);
-    Error::Json {
-        file: String::new(),
-        line: error.line(),
-        column: error.column().max(1),
-        problem: problem.to_owned(),
-    }
+        .map_or(message.as_str(), |(problem, _)| problem);
+    let at = if error.is_eof() {
+        text.len()
+    } else {
+        let lines = text
+            .split_inclusive('\n')
+            .take(error.line().saturating_sub(1));
+        let start: usize = lines.map(str::len).sum();
+        start + error.column().saturating_sub(1)
+    };
+    Fault::new(at..at + 1, problem)
 }
