@@ -63,7 +63,7 @@ fn refusal(machine: &Machine, edge: EdgeId, problem: &str) -> Error {
     }
 }
 
-fn too_much(place: String, what: &str, limit: usize) -> Error {
+fn too_much(place: &str, what: &str, limit: usize) -> Error {
     Error::Limit {
         what: format!("{place}: {what}"),
         limit,
@@ -122,7 +122,7 @@ fn write_state(
         .collect();
     let this_state = || format!("state {}", machine.state_name(state));
     if signature.len() > MOST_ATOMS {
-        return Err(too_much(this_state(), "atoms on its edges", MOST_ATOMS));
+        return Err(too_much(&this_state(), "atoms on its edges", MOST_ATOMS));
     }
     let mut groups = grouped(machine, edges)?;
     // A self-loop that pays nothing is staying, which the last line says.
@@ -161,7 +161,7 @@ fn write_state(
                 .sum::<usize>();
             if nodes > MOST_NODES {
                 let what = "symbols in formulae that exclude earlier edges";
-                return Err(too_much(this_state(), what, MOST_NODES));
+                return Err(too_much(&this_state(), what, MOST_NODES));
             }
             let excluded = overtaken
                 .iter()
@@ -169,7 +169,7 @@ fn write_state(
             let effective = Formula::all([formula(*id).clone()].into_iter().chain(excluded));
             let cubes = normalised(&effective, &signature).ok_or_else(|| {
                 let edge = machine.describe_edge(*id);
-                too_much(edge, "conjunctions in its formula", MOST_CUBES)
+                too_much(&edge, "conjunctions in its formula", MOST_CUBES)
             })?;
             found.extend(cubes);
         }
@@ -180,7 +180,7 @@ fn write_state(
                 machine.state_name(group.to)
             );
             too_much(
-                edges,
+                &edges,
                 "conjunctions in their formulae",
                 MOST_CUBES_OF_A_LINE,
             )
