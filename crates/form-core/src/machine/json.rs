@@ -140,9 +140,11 @@ fn formula(raw: &RawValue, text: &str) -> std::result::Result<crate::Formula, Fa
 
 fn reward(raw: &RawValue, text: &str) -> std::result::Result<(f64, Span), Fault> {
     let at = place(raw, text);
-    match serde_json::from_str(raw.get()) {
-        Ok(reward) => Ok((reward, at)),
-        Err(_) => Err(Fault::new(at, "expected a number, the edge's reward")),
+    let is_number = serde_json::from_str::<f64>(raw.get()).is_ok();
+    // The standard library reads the nearest number; serde_json's may be one off in the last place.
+    match raw.get().parse() {
+        Ok(reward) if is_number => Ok((reward, at)),
+        _ => Err(Fault::new(at, "expected a number, the edge's reward")),
     }
 }
 
