@@ -63,7 +63,7 @@ fn refusal(machine: &Machine, edge: EdgeId, problem: &str) -> Error {
     }
 }
 
-fn too_much(place: String, what: &str, limit: usize) -> Error {
+fn too_much(place: &str, what: &str, limit: usize) -> Error {
     Error::Limit {
         what: format!("{place}: {what}"),
         limit,
@@ -122,7 +122,7 @@ fn write_state(
         .collect();
     let this_state = || format!("state {}", machine.state_name(state));
     if signature.len() > MOST_ATOMS {
-        return Err(too_much(this_state(), "atoms on its edges", MOST_ATOMS));
+        return Err(too_much(&this_state(), "atoms on its edges", MOST_ATOMS));
     }
     let mut groups = grouped(machine, edges)?;
     // A self-loop that pays nothing is staying, which the last line says.
@@ -148,20 +148,14 @@ fn write_state(
         }
         let mut found = Vec::new();
         for id in &group.edges {
-            // Lines are in the order of their first edges: beyond the furthest so far there is nothing earlier.
-            let last = furthest_before[id].max(line);
-            let mut overtaken: Vec<EdgeId> = (groups[line + 1..=last].iter())
-                .flat_map(|group| group.edges.iter().take_while(|earlier| *earlier < id))
-                .copied()
-                .collect();
-            overtaken.sort();
+            let overtaken = overtaken(&groups, line, furthest_before[id], *id);
             let formula = |id: EdgeId| &machine.edge(id).formula;
             nodes += (overtaken.iter())
                 .map(|earlier| formula(*earlier).nodes().len())
                 .sum::<usize>();
             if nodes > MOST_NODES {
                 let what = "symbols in formulae that exclude earlier edges";
-                return Err(too_much(this_state(), what, MOST_NODES));
+                return Err(too_much(&this_state(), what, MOST_NODES));
             }
             let excluded = overtaken
                 .iter()
@@ -169,7 +163,7 @@ fn write_state(
             let effective = Formula::all([formula(*id).clone()].into_iter().chain(excluded));
             let cubes = normalised(&effective, &signature).ok_or_else(|| {
                 let edge = machine.describe_edge(*id);
-                too_much(edge, "conjunctions in its formula", MOST_CUBES)
+                too_much(&edge, "conjunctions in its formula", MOST_CUBES)
             })?;
             found.extend(cubes);
         }
@@ -180,7 +174,7 @@ fn write_state(
                 machine.state_name(group.to)
             );
             too_much(
-                edges,
+                &edges,
                 "conjunctions in their formulae",
                 MOST_CUBES_OF_A_LINE,
             )
@@ -212,6 +206,18 @@ fn write_state(
         (None, None) => write_line(text, state, state, "True", 0.0),
     }
     Ok(())
+}
+
+/// The edges before `id` whose lines come after its own, in order.
+///
+/// Lines are in the order of their first edges: beyond the furthest of any earlier edge there is nothing earlier.
+fn overtaken(groups: &[Group], line: usize, furthest: usize, id: EdgeId) -> Vec<EdgeId> {
+    let mut overtaken: Vec<EdgeId> = (groups[line + 1..=furthest.max(line)].iter())
+        .flat_map(|group| group.edges.iter().take_while(|earlier| **earlier < id))
+        .copied()
+        .collect();
+    overtaken.sort();
+    overtaken
 }
 
 /// The edges by target, in order of first occurrence.
