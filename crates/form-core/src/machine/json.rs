@@ -152,8 +152,9 @@ fn formula(raw: &RawValue, text: &str) -> std::result::Result<crate::Formula, Fa
 
 fn reward(raw: &RawValue, text: &str) -> std::result::Result<(f64, Span), Fault> {
     let at = place(raw, text);
-    match serde_json::from_str(raw.get()) {
-        Ok(reward) => Ok((reward, at)),
+    match serde_json::from_str::<f64>(raw.get()) {
+        // The standard library reads the nearest number; serde_json's may be one off in the last place.
+        Ok(reward) => Ok((raw.get().parse().unwrap_or(reward), at)),
         Err(error) if error.is_syntax() => Err(Fault::new(at, "the edge's reward is out of range")),
         Err(_) => Err(Fault::new(at, "expected a number, the edge's reward")),
     }
