@@ -24,6 +24,26 @@ pub enum Progress {
     Rejected,
 }
 
+impl Progress {
+    /// As JSON output writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+        }
+    }
+
+    /// What a machine that has come so far does: `accepts`, `rejects` or `goes on`.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Self::Running => "goes on",
+            Self::Accepted => "accepts",
+            Self::Rejected => "rejects",
+        }
+    }
+}
+
 impl Machine {
     /// What being in `state` means.
     pub fn progress(&self, state: StateId) -> Progress {

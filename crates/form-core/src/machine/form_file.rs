@@ -158,7 +158,13 @@ fn edge(line: &str, text: &str) -> std::result::Result<DraftEdge<Span>, Fault> {
         }
     };
     let formula = &line[colon + 1..formula_end];
-    let formula = parse::formula(formula).map_err(|fault| fault.shifted(at(formula).start))?;
+    let formula = parse::formula(formula).map_err(|fault| {
+        let mut fault = fault.shifted(at(formula).start);
+        if fault.problem.starts_with("expected `and`, `or`") {
+            fault.problem += " (an edge's reward is written `=> 0.5`)";
+        }
+        fault
+    })?;
     Ok(DraftEdge {
         from,
         to,

@@ -90,6 +90,12 @@ impl TraceFile {
         Signature::parse(atoms)
     }
 
+    /// Whether the first line declares the signature.
+    pub fn declares_signature(mut self) -> Result<bool> {
+        let first = self.block()?;
+        Ok(first.is_some_and(|mut block| block.take_declaration().is_some()))
+    }
+
     /// Every trace with its line, in the file's order.
     pub fn traces(self, signature: &Signature) -> Result<Vec<(usize, Trace)>> {
         let mut all = Vec::new();
