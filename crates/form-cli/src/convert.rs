@@ -15,7 +15,7 @@ use crate::{Answer, input, output};
 /// Nothing in a file is ever evaluated. Remarks on what a format leaves open go to standard error.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form convert reference.txt machine.form\n  form convert machine.form toro.txt --to toro-icarte\n  form convert machine.form - --to json"
+    after_help = "Examples:\n  form convert examples/toro_icarte_coffee.txt coffee.form\n  form convert examples/reference_green_but_one.txt -\n  form convert examples/all_yellow.form all_yellow.txt --to reference"
 )]
 pub struct Args {
     /// The machine to convert (`-` for standard input)

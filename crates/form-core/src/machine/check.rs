@@ -396,6 +396,43 @@ mod tests {
     }
 
     #[test]
+    fn something_else_may_be_observed() {
+        let (bound, f) = findings("u0 -> acc : not a\nu0 -> rej : not b", &[]);
+        assert_eq!(
+            f.overlaps[0].witness.describe(bound.signature()),
+            "[{other}]"
+        );
+        let (_, f) = findings("u0 -> acc : not lava", &[]);
+        assert_eq!(f.never_fire, []);
+    }
+
+    #[test]
+    fn witnesses_say_whether_a_run_gets_there() {
+        let edges = "u0 -> acc : forall X. yellow(X)\nu0 -> rej : lava and not exists X. yellow(X)";
+        let (_, f) = findings(edges, &["yellow(o1)", "yellow(o2)", "lava"]);
+        assert_eq!((f.overlaps.len(), f.overlaps[0].in_a_run), (1, Some(false)));
+        let edges = "u0 -> acc : forall X. yellow(X)\nu0 -> rej : lava";
+        let (bound, f) = findings(edges, &["yellow(o1)", "yellow(o2)", "lava"]);
+        assert_eq!(f.overlaps[0].in_a_run, Some(true));
+        let witness = f.overlaps[0].witness.describe(bound.signature());
+        assert!(
+            witness.ends_with("lava, yellow(o1), yellow(o2)}]"),
+            "{witness}"
+        );
+    }
+
+    #[test]
+    fn what_is_too_large_to_explore_does_not_spoil_the_rest() {
+        let conjunction: Vec<String> = (0..20).map(|i| format!("forall X. p{i}(X)")).collect();
+        let (_, f) = findings(&format!("u0 -> acc : {}", conjunction.join(" and ")), &[]);
+        // Everything at once, at the first observation.
+        assert!(
+            f.is_deterministic() && f.undecided.is_empty() && f.never_fire.is_empty(),
+            "{f:?}"
+        );
+    }
+
+    #[test]
     fn many_objects_are_no_problem() {
         let signature: Vec<String> = (0..200)
             .map(|i| format!("yellow(o{i})"))

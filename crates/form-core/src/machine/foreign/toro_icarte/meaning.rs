@@ -76,7 +76,7 @@ pub(super) fn convert(source: &Source, options: &ToroIcarteOptions) -> Parsed<Co
     if !undefined.is_empty() {
         notes.push(format!(
             "in {} an observation that matches no formula ends the episode in their runtime: edges to `{REJECT}` were \
-             added for these; `Undefined::Stay` (`form convert --undefined stay`) leaves them out",
+             added for these; `form convert --undefined stay` leaves them out",
             listed(&undefined)
         ));
     }
