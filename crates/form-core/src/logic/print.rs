@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use super::atom::{Atom, QuantifiedAtom, Quantifier, Term, write_application};
-use super::formula::{Formula, Node};
+use super::formula::{Formula, Node, subformula_starts};
 
 /// How connectives and quantifiers are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,20 +152,6 @@ fn strength(node: &Node) -> u8 {
         Node::Not => 2,
         Node::True | Node::Atom(_) => 3,
     }
-}
-
-/// For each node the index where its subformula starts.
-pub(crate) fn subformula_starts(nodes: &[Node]) -> Vec<usize> {
-    let mut starts: Vec<usize> = Vec::with_capacity(nodes.len());
-    let mut open: Vec<usize> = Vec::new();
-    for (i, node) in nodes.iter().enumerate() {
-        let first = open.len() - node.children();
-        let start = open.get(first).copied().unwrap_or(i);
-        open.truncate(first);
-        open.push(start);
-        starts.push(start);
-    }
-    starts
 }
 
 fn write_atom(

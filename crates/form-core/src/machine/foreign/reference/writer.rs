@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::error::{Error, Result};
 use crate::logic::atom::{Atom, Name, QuantifiedAtom, Quantifier, Term};
-use crate::logic::formula::{Formula, Node};
+use crate::logic::formula::Formula;
 use crate::machine::machine::{EdgeId, Machine};
 
 /// Writes a machine as the reference code reads it, an edge with a disjunction as several lines.
@@ -48,7 +48,7 @@ pub fn write_reference(machine: &Machine) -> Result<String> {
             ));
         }
         let (from, to) = (machine.state_name(edge.from), machine.state_name(edge.to));
-        for part in disjuncts(&edge.formula) {
+        for part in edge.formula.disjuncts() {
             if part == Formula::truth() {
                 line(from, to, "");
                 continue;
@@ -71,25 +71,6 @@ pub fn write_reference(machine: &Machine) -> Result<String> {
         line(reject, reject, "False");
     }
     Ok(text)
-}
-
-/// The parts of a disjunction at the root; the formula itself if it is none.
-fn disjuncts(formula: &Formula) -> Vec<Formula> {
-    let Some((Node::Or(_), mut body)) = formula.nodes().split_last() else {
-        return vec![formula.clone()];
-    };
-    let mut parts = Vec::new();
-    while !body.is_empty() {
-        let (mut start, mut open) = (body.len(), 1);
-        while open > 0 {
-            start -= 1;
-            open = open - 1 + body[start].children();
-        }
-        parts.push(Formula::from_postfix(body[start..].to_vec()));
-        body = &body[..start];
-    }
-    parts.reverse();
-    parts
 }
 
 /// The literals joined by `;`, or the word that cannot be written.
