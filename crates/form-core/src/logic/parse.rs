@@ -8,18 +8,15 @@
 //! `not` binds tighter than `and`, `and` tighter than `or`; a quantifier governs its own atom and no more.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::str::FromStr;
 
 use super::atom::{GroundAtom, Name, QuantifiedAtom, Quantifier, Term};
 use super::formula::{Formula, Node};
 use super::lexer::{Lexer, Token};
-use crate::error::{Error, Fault, Result};
-
-type Parsed<T> = std::result::Result<T, Fault>;
+use crate::error::{Error, Fault, Parsed, Result, Span};
 
 /// A word between the parentheses of an atom and its place.
-type Argument<'a> = (&'a str, Range<usize>);
+type Argument<'a> = (&'a str, Span);
 
 /// Parses a whole formula.
 pub(crate) fn formula(text: &str) -> Parsed<Formula> {
@@ -46,7 +43,7 @@ impl FromStr for GroundAtom {
 
 /// What waits on the stack for its operands.
 enum Pending {
-    Parenthesis(Range<usize>),
+    Parenthesis(Span),
     Not,
     /// So many `and`s seen.
     And(u32),
@@ -57,12 +54,12 @@ enum Pending {
 struct Parser<'a> {
     lexer: Lexer<'a>,
     token: Token<'a>,
-    at: Range<usize>,
+    at: Span,
     nodes: Vec<Node>,
     pending: Vec<Pending>,
     variables: HashSet<&'a str>,
     /// Where each constant was first written.
-    constants: HashMap<&'a str, Range<usize>>,
+    constants: HashMap<&'a str, Span>,
 }
 
 impl<'a> Parser<'a> {
@@ -198,7 +195,7 @@ impl<'a> Parser<'a> {
     fn quantified_atom(&mut self, quantifier: Quantifier) -> Parsed<QuantifiedAtom> {
         let word = self.token.describe();
         self.advance();
-        let mut variables: HashMap<&str, (u32, Range<usize>, bool)> = HashMap::new();
+        let mut variables: HashMap<&str, (u32, Span, bool)> = HashMap::new();
         loop {
             match self.token {
                 Token::Word(variable) => {
@@ -329,6 +326,6 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn name(word: &str, at: &Range<usize>) -> Parsed<Name> {
+fn name(word: &str, at: &Span) -> Parsed<Name> {
     Name::new(word).map_err(|error| Fault::new(at.clone(), error.to_string()))
 }

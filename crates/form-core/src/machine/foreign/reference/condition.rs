@@ -5,11 +5,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::error::Fault;
+use crate::error::{Fault, Parsed, Span};
 use crate::logic::atom::{GroundAtom, Name, QuantifiedAtom, Quantifier, Term};
 use crate::logic::formula::Formula;
 use crate::logic::lexer::{Lexer, Token as Symbol};
-use crate::machine::foreign::literal::{Parsed, Span};
 
 /// Literals joined by `;`; none is `true`.
 pub(super) fn condition(text: &str) -> Parsed<Formula> {
