@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::error::{Error, Result};
-use crate::logic::atom::{Atom, Name, QuantifiedAtom, Quantifier, Term};
+use crate::logic::atom::{Atom, Name, QuantifiedAtom};
 use crate::logic::formula::Formula;
+use crate::logic::print::Notation;
 use crate::machine::machine::{EdgeId, Machine};
 
 /// Writes a machine as the reference code reads it, an edge with a disjunction as several lines.
@@ -96,22 +97,10 @@ fn written_condition(literals: &[(&Atom, bool)]) -> Result<String, &'static str>
 }
 
 fn written_quantified(atom: &QuantifiedAtom, taken: &HashSet<&str>) -> String {
-    let variables: Vec<String> = (0..)
-        .map(|i| format!("X{i}"))
-        .filter(|name| !taken.contains(name.as_str()))
-        .take(atom.variables() as usize)
-        .collect();
-    let terms: Vec<&str> = (atom.terms().iter())
-        .map(|term| match term {
-            Term::Variable(v) => variables[*v as usize].as_str(),
-            Term::Constant(constant) => constant.as_str(),
-        })
-        .collect();
-    let quantifier = match atom.quantifier() {
-        Quantifier::Exists => '∃',
-        Quantifier::Forall => '∀',
-    };
-    let (variables, terms) = (variables.join(","), terms.join(","));
+    let variables = atom.name_variables((0..).map(|i| format!("X{i}")), taken);
+    let quantifier = Notation::Unicode.quantifier(atom.quantifier());
+    let terms = atom.arguments(&variables).join(",");
+    let variables = variables.join(",");
     format!("{quantifier}{variables}, {}({terms})", atom.predicate())
 }
 
