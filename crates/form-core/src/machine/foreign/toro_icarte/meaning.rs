@@ -6,10 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::edges::{StateEdges, state_edges};
 use super::source::{Source, SourceEdge};
 use super::{ToroIcarteOptions, Undefined};
-use crate::error::Fault;
+use crate::error::{Fault, Parsed, Span};
 use crate::logic::formula::Formula;
 use crate::machine::foreign::Converted;
-use crate::machine::foreign::literal::{Parsed, Span};
 use crate::machine::machine::{Draft, DraftEdge};
 
 const ACCEPT: &str = "u_acc";
