@@ -106,7 +106,7 @@ pub fn count(n: usize, noun: &str) -> String {
 pub fn machine_text(machine: &Machine, path: Option<&Path>) -> Result<String> {
     let extension = path
         .and_then(Path::extension)
-        .map(|extension| extension.to_ascii_lowercase());
+        .map(OsStr::to_ascii_lowercase);
     match extension.as_deref().and_then(OsStr::to_str) {
         None | Some("form") => Ok(machine.to_string()),
         Some("json") => Ok(machine.to_json() + "\n"),

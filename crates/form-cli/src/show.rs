@@ -81,7 +81,7 @@ fn format_of(output: Option<&Path>) -> Result<Format> {
     Ok(
         match path
             .extension()
-            .map(|e| e.to_ascii_lowercase())
+            .map(std::ffi::OsStr::to_ascii_lowercase)
             .as_deref()
             .and_then(|e| e.to_str())
         {

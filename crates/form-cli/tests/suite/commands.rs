@@ -10,7 +10,9 @@ use tempfile::TempDir;
 use crate::binary::{Outcome, command, fixtures, form, form_reading};
 
 /// The commands there are.
-const COMMANDS: [&str; 6] = ["check", "convert", "ground", "diff", "traces", "bench"];
+const COMMANDS: [&str; 7] = [
+    "check", "show", "convert", "ground", "diff", "traces", "bench",
+];
 
 /// The atoms of the paper's room: 12 checkpoints, two of each colour, the goal and lava.
 const ROOM: &str = "yellow(o0)\nyellow(o1)\nred(o2)\nred(o3)\nblue(o4)\nblue(o5)\npurple(o6)\npurple(o7)\n\
@@ -76,6 +78,37 @@ fn every_command_helps_with_an_example() {
     }
     let all = run("--help").stdout;
     assert!(COMMANDS.iter().all(|name| all.contains(name)), "{all}");
+}
+
+/// What the help shows is what works: each example runs in a folder that has the shipped files.
+#[test]
+fn the_examples_of_the_help_run() {
+    let folder = folder(&[]);
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    fs::create_dir(folder.path().join("examples")).unwrap();
+    for file in fs::read_dir(shipped).unwrap() {
+        let file = file.unwrap();
+        fs::copy(
+            file.path(),
+            folder.path().join("examples").join(file.file_name()),
+        )
+        .unwrap();
+    }
+    // The measurements take too long here, and are measurements only in a release build.
+    for name in COMMANDS.iter().filter(|name| **name != "bench") {
+        let help = form(&fixtures(), &[name, "--help"]).stdout;
+        // The terminal's width may break an example: what follows belongs to it.
+        let examples: Vec<String> = (help.split("\n  form ").skip(1))
+            .map(|example| example.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert!(!examples.is_empty(), "{name}");
+        for example in examples {
+            done(
+                &folder,
+                example.split('|').next().unwrap_or_default().trim(),
+            );
+        }
+    }
 }
 
 #[test]
