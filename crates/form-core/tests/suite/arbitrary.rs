@@ -214,8 +214,8 @@ fn variation(
         2 => (index(), edge_formula(signature)).prop_map(|(i, formula)| Variation::Reformulated(i, formula)),
         1 => (index(), reward()).prop_map(|(i, reward)| Variation::Rewarded(i, reward)),
         2 => (index(), index()).prop_map(|(i, j)| Variation::Swapped(i, j)),
-        1 => edge_formula(signature).prop_map(Variation::Rewritten),
-        1 => Just(Variation::Grounded),
+        2 => edge_formula(signature).prop_map(Variation::Rewritten),
+        2 => Just(Variation::Grounded),
     ]
 }
 
