@@ -111,9 +111,12 @@ struct Draft {
     reward: Option<f64>,
 }
 
+fn reward() -> impl Strategy<Value = Option<f64>> {
+    (-2..3_i8).prop_map(|r| Some(f64::from(r) / 2.0))
+}
+
 fn draft(signature: &Signature, states: usize) -> impl Strategy<Value = Draft> + use<> {
-    let reward =
-        prop_oneof![4 => Just(None), 1 => (-2..3_i8).prop_map(|r| Some(f64::from(r) / 2.0))];
+    let reward = prop_oneof![4 => Just(None), 1 => reward()];
     let edge = (0..states, 0..states + 2, edge_formula(signature), reward);
     edge.prop_map(|(from, to, formula, reward)| Draft {
         from,
@@ -189,6 +192,8 @@ enum Variation {
     Changed(prop::sample::Index, Draft),
     /// One edge has another formula.
     Reformulated(prop::sample::Index, Formula),
+    /// One edge has another reward.
+    Rewarded(prop::sample::Index, Option<f64>),
     /// Two edges change places.
     Swapped(prop::sample::Index, prop::sample::Index),
     /// Every formula `f` is written as `f or f and g`.
@@ -207,9 +212,10 @@ fn variation(
         2 => prop::collection::vec(draft(signature, states), 1..=edges).prop_map(Variation::Unrelated),
         2 => (index(), draft(signature, states)).prop_map(|(i, edge)| Variation::Changed(i, edge)),
         2 => (index(), edge_formula(signature)).prop_map(|(i, formula)| Variation::Reformulated(i, formula)),
+        1 => (index(), reward()).prop_map(|(i, reward)| Variation::Rewarded(i, reward)),
         2 => (index(), index()).prop_map(|(i, j)| Variation::Swapped(i, j)),
-        1 => edge_formula(signature).prop_map(Variation::Rewritten),
-        1 => Just(Variation::Grounded),
+        2 => edge_formula(signature).prop_map(Variation::Rewritten),
+        2 => Just(Variation::Grounded),
     ]
 }
 
@@ -228,6 +234,7 @@ pub fn machines(
             Variation::Unrelated(others) => edges = others,
             Variation::Changed(i, edge) => *i.get_mut(&mut edges) = edge,
             Variation::Reformulated(i, formula) => i.get_mut(&mut edges).formula = formula,
+            Variation::Rewarded(i, reward) => i.get_mut(&mut edges).reward = reward,
             Variation::Swapped(i, j) => {
                 let (i, j) = (i.index(edges.len()), j.index(edges.len()));
                 edges.swap(i, j);

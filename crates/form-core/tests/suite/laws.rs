@@ -185,6 +185,10 @@ proptest! {
         prop_assert_eq!(&never | &fired, all);
         prop_assert!(never.is_disjoint(&fired));
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10_000, ..ProptestConfig::default() })]
 
     #[test]
     fn comparison_is_exact((first, second) in arbitrary::machines(&tiny_signature(), 2, 4)) {
