@@ -189,7 +189,7 @@ fn limits_and_what_formats_cannot_say() {
 #[test]
 fn command_lines() {
     let said = answers(&[
-        ("chekc good/red_goal.form", 2),
+        ("inspect good/red_goal.form", 2),
         ("check", 2),
         ("check good/red_goal.form --strictly", 2),
         ("ground good/red_goal.form", 2),
