@@ -1,0 +1,6 @@
+//! proto
+#![allow(missing_docs, dead_code, clippy::all, clippy::unwrap_used, unused)]
+mod encode;
+mod tree;
+mod vocabulary;
+pub mod proto;
