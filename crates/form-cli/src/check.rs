@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use form_core::{
     BoundMachine, Counterexample, Disagreement, EdgeId, ExplainedStep, Findings, Kind, NeverFires,
     Progress, Replay, check, explain,
@@ -37,21 +37,15 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Answer> {
     let machine = input::machine(&args.machine)?;
-    if args.signature.is_none() && args.traces.iter().any(|path| path.as_os_str() == "-") {
-        bail!("standard input can be read only once: give the signature with --signature");
-    }
     let signature = input::signature(args.signature.as_deref(), &args.traces)?;
     let generic = signature.is_none();
     let signature = signature.unwrap_or_else(|| machine.generic_signature());
-    let bound = machine.bind(&signature).map_err(|error| {
-        let hint = if args.signature.is_some() {
-            "extend the signature file"
-        } else {
-            "declare what can be observed with --signature, or in the first line of the trace file"
-        };
-        anyhow::Error::from(error.in_file(&args.machine.display().to_string()))
-            .context(hint_first(hint))
-    })?;
+    let bound = input::bind(
+        &machine,
+        &args.machine,
+        &signature,
+        args.signature.is_some(),
+    )?;
     let findings = check(&bound);
     let mut replay = Replay::default();
     for path in &args.traces {
@@ -71,10 +65,6 @@ pub fn run(args: &Args) -> Result<Answer> {
     } else {
         Answer::Yes
     })
-}
-
-fn hint_first(hint: &str) -> String {
-    format!("the machine does not fit the signature ({hint})")
 }
 
 fn to_text(bound: &BoundMachine, findings: &Findings, generic: bool) -> String {
@@ -219,8 +209,14 @@ fn step_text(bound: &BoundMachine, number: usize, step: &ExplainedStep) -> Strin
         show(&step.observation),
         machine.state_name(step.from)
     );
-    if step.seen != step.observation {
-        let _ = write!(text, ", seen there {}", show(&step.seen));
+    let awaited = bound.progress_atoms(step.from);
+    if !awaited.is_empty() {
+        let _ = write!(
+            text,
+            ", of {} seen {}",
+            show(awaited),
+            show(&step.seen.intersection(awaited))
+        );
     }
     text.push('\n');
     for (edge, holds) in &step.edges {

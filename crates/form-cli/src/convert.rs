@@ -57,6 +57,9 @@ enum Unmatched {
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
+    if args.json && args.output == Path::new("-") {
+        bail!("--json and an output of `-` both want standard output");
+    }
     let undefined = match args.undefined {
         Unmatched::Reject => Undefined::Reject,
         Unmatched::Stay => Undefined::Stay,
@@ -66,10 +69,8 @@ pub fn run(args: &Args) -> Result<Answer> {
     if let Some(name) = &args.name {
         machine = machine.renamed(name)?;
     }
-    let text = write(&machine, format_of(args)?)?;
-    if args.json && args.output == Path::new("-") {
-        bail!("--json and an output of `-` both want standard output");
-    }
+    let text = write(&machine, format_of(args)?)
+        .map_err(|error| error.in_file(&input::name(&args.input)))?;
     output::write(Some(&args.output), &text)?;
     for note in &notes {
         output::remark(&format!("note: {note}"));
@@ -104,7 +105,7 @@ fn format_of(args: &Args) -> Result<Format> {
     })
 }
 
-fn write(machine: &Machine, format: Format) -> Result<String> {
+fn write(machine: &Machine, format: Format) -> form_core::Result<String> {
     Ok(match format {
         Format::Form => machine.to_string(),
         Format::Json => machine.to_json() + "\n",

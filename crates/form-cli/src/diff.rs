@@ -50,20 +50,16 @@ pub fn run(args: &Args) -> Result<Answer> {
     let given = args.signature.as_deref().or(traces.as_deref());
     let signature = match input::signature(given, &[])? {
         Some(signature) => signature,
-        None => named_atoms(&machines)?,
+        None => named_atoms([(&machines[0], &args.first), (&machines[1], &args.second)])?,
     };
     let observations = match (args.observations.as_str(), &traces) {
         (_, Some(path)) => Observations::Given(observations_of(path, &signature)?),
         ("single", None) => Observations::Single,
         _ => Observations::All,
     };
-    let bind = |machine: &Machine, path: &Path| {
-        machine
-            .bind(&signature)
-            .map_err(|error| error.in_file(&path.display().to_string()))
-    };
-    let first = bind(&machines[0], &args.first)?;
-    let second = bind(&machines[1], &args.second)?;
+    let listed = args.signature.is_some();
+    let first = input::bind(&machines[0], &args.first, &signature, listed)?;
+    let second = input::bind(&machines[1], &args.second, &signature, listed)?;
     let described = observations.describe();
     let options = CompareOptions {
         observations,
@@ -83,15 +79,15 @@ pub fn run(args: &Args) -> Result<Answer> {
 }
 
 /// The ground atoms two machines without quantifiers name.
-fn named_atoms(machines: &[Machine; 2]) -> Result<Signature> {
+fn named_atoms(machines: [(&Machine, &PathBuf); 2]) -> Result<Signature> {
     let mut atoms = BTreeSet::new();
-    for machine in machines {
+    for (machine, path) in machines {
         for atom in machine.atoms() {
             match atom {
                 Atom::Ground(ground) => atoms.insert(ground.clone()),
                 Atom::Quantified(_) => bail!(
-                    "{} has the quantified atom `{atom}`: say what can be observed with --signature",
-                    machine.name()
+                    "{}: it has the quantified atom `{atom}`: say what can be observed with --signature",
+                    input::name(path)
                 ),
             };
         }

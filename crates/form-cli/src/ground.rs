@@ -1,8 +1,8 @@
 //! `form ground`: the equivalent propositional machine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use form_core::{GroundObservations, GroundOptions, ground};
 use serde_json::json;
@@ -46,11 +46,12 @@ enum Which {
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
+    if args.json && args.output.as_deref() == Some(Path::new("-")) {
+        bail!("--json and an output of `-` both want standard output");
+    }
     let machine = input::machine(&args.machine)?;
     let signature = input::signature(Some(&args.signature), &[])?.unwrap_or_default();
-    let bound = machine
-        .bind(&signature)
-        .map_err(|error| error.in_file(&args.machine.display().to_string()))?;
+    let bound = input::bind(&machine, &args.machine, &signature, true)?;
     let observations = match args.observations {
         Which::All => GroundObservations::All,
         Which::Single => GroundObservations::Single,
@@ -67,6 +68,12 @@ pub fn run(args: &Args) -> Result<Answer> {
         }
         Err(error) => return Err(error.into()),
     };
+    if args.output.is_some() || !args.json {
+        output::write(
+            args.output.as_deref(),
+            &output::machine_text(&grounded, args.output.as_deref()),
+        )?;
+    }
     if args.json {
         let machine: serde_json::Value = serde_json::from_str(&grounded.to_json())?;
         output::print_json(&json!({
@@ -74,12 +81,6 @@ pub fn run(args: &Args) -> Result<Answer> {
             "edges": grounded.edges().len(),
             "machine": machine,
         }))?;
-    }
-    if args.output.is_some() || !args.json {
-        output::write(
-            args.output.as_deref(),
-            &output::machine_text(&grounded, args.output.as_deref()),
-        )?;
     }
     output::remark(&format!(
         "{}, {} (from {} and {})",

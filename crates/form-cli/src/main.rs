@@ -9,7 +9,7 @@ mod diff;
 mod ground;
 mod input;
 mod output;
-//mod show;
+mod show;
 mod traces;
 
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Check(check::Args),
-    //Show(show::Args),
+    Show(show::Args),
     Convert(convert::Args),
     Ground(ground::Args),
     Diff(diff::Args),
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
         Command::Check(args) => check::run(args),
-        //Command::Show(args) => show::run(args),
+        Command::Show(args) => show::run(args),
         Command::Convert(args) => convert::run(args),
         Command::Ground(args) => ground::run(args),
         Command::Diff(args) => diff::run(args),
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         Ok(Answer::No) => ExitCode::from(1),
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            output::complain(&format!("error: {error:#}"));
+            output::complain(&format!("error: {}", output::message(&error)));
             ExitCode::from(2)
         }
     }

@@ -3,16 +3,16 @@
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 /// Writes a result to standard output.
 pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        out.write_all(b"\n")?;
-    }
-    Ok(out.flush()?)
+    let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.write_all(end))
+        .and_then(|()| out.flush())
+        .context("cannot write to standard output")
 }
 
 /// Prints one JSON object.
@@ -25,18 +25,26 @@ pub fn write(path: Option<&Path>, text: &str) -> Result<()> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         return print(text);
     };
+    if path.is_dir() {
+        bail!("cannot write {}: it is a folder", path.display());
+    }
     let name = path
         .file_name()
         .with_context(|| format!("{}: not a file name", path.display()))?;
     let mut temporary = name.to_owned();
     temporary.push(format!(".{}.tmp", std::process::id()));
     let temporary = path.with_file_name(temporary);
-    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
-    written.with_context(|| {
-        // The half-written file, if there is one, is of no use to anyone.
-        let _ = std::fs::remove_file(&temporary);
-        format!("cannot write {}", path.display())
-    })
+    // A device or a pipe, such as /dev/null, must be written to: a file must not take its place.
+    let is_special = (path.metadata()).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    let written = if is_special {
+        std::fs::write(path, text)
+    } else {
+        std::fs::write(&temporary, text)
+            .and_then(|()| std::fs::rename(&temporary, path))
+            // The half-written file, if there is one, is of no use to anyone.
+            .inspect_err(|_| drop(std::fs::remove_file(&temporary)))
+    };
+    written.with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// A remark for the reader, apart from the result.
@@ -47,6 +55,17 @@ pub fn remark(text: &str) {
 /// Writes to standard error; if even that is closed, there is nobody to tell.
 pub fn complain(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// An error and its causes in one message; a cause that the message above it repeats is not said again.
+pub fn message(error: &anyhow::Error) -> String {
+    let mut message = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !message.ends_with(&cause) {
+            message = format!("{message}: {cause}");
+        }
+    }
+    message
 }
 
 /// Whether the reader of our output has gone away, as `head` does.

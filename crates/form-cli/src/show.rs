@@ -1,1 +1,125 @@
 //! `form show`: print or draw a machine.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use form_core::{Machine, Signature, to_asp, to_dot, to_mermaid, to_svg, to_text, trace_to_asp};
+
+use crate::{Answer, input, output};
+
+/// Print or draw a machine: text, JSON, DOT, Mermaid, SVG, or the paper's ASP encoding
+///
+/// The ASP program derives `accepted` or `rejected` for a trace given with --trace; clingo runs it.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  form show examples/all_yellow.form\n  form show examples/green_but_one.form -o green.svg\n  form show examples/all_yellow.form --format asp --trace examples/all_yellow.jsonl:2 | clingo"
+)]
+pub struct Args {
+    /// The machine
+    machine: PathBuf,
+    /// The format; told from the name of the output file if not given, else text
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Write to a file
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// For ASP: the observable atoms (a trace file, or a list of atoms, one a line)
+    #[arg(long, value_name = "FILE")]
+    signature: Option<PathBuf>,
+    /// For ASP: the facts of the trace on a line of a trace file
+    #[arg(long, value_name = "FILE:LINE")]
+    trace: Option<String>,
+    /// Print the machine as one JSON object, as --format json does
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A listing in the paper's notation
+    Text,
+    /// The machine's JSON form
+    Json,
+    /// Graphviz
+    Dot,
+    /// A Mermaid state diagram
+    Mermaid,
+    /// A drawing
+    Svg,
+    /// The paper's ASP encoding
+    Asp,
+}
+
+pub fn run(args: &Args) -> Result<Answer> {
+    let machine = input::machine(&args.machine)?;
+    let format = match args.format {
+        Some(format) => format,
+        None if args.json => Format::Json,
+        None => format_of(args.output.as_deref())?,
+    };
+    if format != Format::Asp && (args.signature.is_some() || args.trace.is_some()) {
+        bail!("--signature and --trace go with --format asp");
+    }
+    let text = match format {
+        Format::Text => to_text(&machine),
+        Format::Json => machine.to_json(),
+        Format::Dot => to_dot(&machine),
+        Format::Mermaid => to_mermaid(&machine),
+        Format::Svg => to_svg(&machine),
+        Format::Asp => asp(args, &machine)?,
+    };
+    output::write(args.output.as_deref(), &text)?;
+    Ok(Answer::Yes)
+}
+
+fn format_of(output: Option<&Path>) -> Result<Format> {
+    let Some(path) = output.filter(|path| *path != Path::new("-")) else {
+        return Ok(Format::Text);
+    };
+    Ok(
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("txt") => Format::Text,
+            Some("json") => Format::Json,
+            Some("dot" | "gv") => Format::Dot,
+            Some("mmd" | "mermaid") => Format::Mermaid,
+            Some("svg") => Format::Svg,
+            Some("lp" | "asp") => Format::Asp,
+            _ => bail!(
+                "{}: the name does not say the format: end it in .txt, .json, .dot, .mmd, .svg or .lp, or give --format",
+                path.display()
+            ),
+        },
+    )
+}
+
+fn asp(args: &Args, machine: &Machine) -> Result<String> {
+    let traced = args.trace.as_deref().map(split_line).transpose()?;
+    let given = args
+        .signature
+        .as_deref()
+        .or(traced.as_ref().map(|(path, _)| path.as_path()));
+    let signature = input::signature(given, &[])?;
+    let mut program = to_asp(machine, signature.as_ref());
+    if let Some((path, line)) = traced {
+        program += &trace_facts(&path, line, &signature.unwrap_or_default())?;
+    }
+    Ok(program)
+}
+
+fn trace_facts(path: &Path, line: usize, signature: &Signature) -> Result<String> {
+    let traces = input::trace_file(path)?.traces(signature)?;
+    let found = traces.iter().find(|(number, _)| *number == line);
+    let (_, trace) =
+        found.with_context(|| format!("{} has no trace on line {line}", path.display()))?;
+    Ok(trace_to_asp(trace.steps(), signature))
+}
+
+/// `FILE:LINE`
+fn split_line(text: &str) -> Result<(PathBuf, usize)> {
+    let (path, line) = text.rsplit_once(':').unwrap_or_default();
+    match line.parse() {
+        Ok(line) if !path.is_empty() => Ok((path.into(), line)),
+        _ => bail!("`{text}`: expected FILE:LINE, as in traces.jsonl:3"),
+    }
+}

@@ -3,7 +3,10 @@
 //! ```text
 //! cargo run --release -p form-core --example random_walk -- examples/all_yellow.form 20 7
 //! ```
-//! prints 20 traces of each kind that the machine can end in, drawn with seed 7. Every episode has its own map.
+//! prints 20 traces of each kind that the machine can end in, drawn with seed 7 (without arguments: two of them). Every
+//! episode has its own map.
+
+#![allow(clippy::print_stdout, reason = "the traces are its output")]
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -16,12 +19,13 @@ const COLOURS: [&str; 6] = ["yellow", "red", "blue", "purple", "grey", "green"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [file, count, seed] = &arguments[..] else {
-        return Err("usage: random_walk MACHINE COUNT SEED".into());
-    };
+    let argument =
+        |i: usize, default: &'static str| arguments.get(i).map_or(default, String::as_str);
+    let file = argument(0, "examples/all_yellow.form");
+    let count: usize = argument(1, "2").parse()?;
+    let seed: u64 = argument(2, "7").parse()?;
     let machine: Machine = std::fs::read_to_string(file)?.parse()?;
-    let count: usize = count.parse()?;
-    let mut random = Random(seed.parse::<u64>()?.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
 
     // Tasks that can fail have lava in the room, and a third green checkpoint, number 12.
     let lava = machine.reject().is_some();

@@ -15,7 +15,7 @@ pub enum Error {
     Syntax(Box<Snippet>),
 
     /// A word that cannot be a name.
-    #[error("`{name}` is not a name: {problem}")]
+    #[error("`{}` is not a name: {problem}", shortened(name))]
     BadName {
         /// The word.
         name: String,
@@ -170,6 +170,37 @@ impl Fault {
         }
     }
 
+    /// What serde has to say about the JSON `text`, in our words; a string that is at fault is marked as a whole.
+    pub(crate) fn json(text: &[u8], error: &serde_json::Error) -> Self {
+        let said = error.to_string();
+        let said = said
+            .rsplit_once(" at line ")
+            .map_or(said.as_str(), |(problem, _)| problem);
+        let problem = match said {
+            "expected value" => "expected a JSON value".to_owned(),
+            "trailing characters" => "expected nothing more after the closing `}`".to_owned(),
+            "invalid unicode code point" => "not UTF-8 text".to_owned(),
+            said => match said.strip_prefix("EOF while parsing ") {
+                Some(what) => format!("the text ends in the middle of {what}"),
+                None => said
+                    .replace("invalid type: sequence", "invalid type: list")
+                    .replace(", expected a sequence", ", expected a list"),
+            },
+        };
+        let newlines = (text.iter().enumerate()).filter(|(_, byte)| **byte == b'\n');
+        let mut line_starts = std::iter::once(0).chain(newlines.map(|(i, _)| i + 1));
+        let line_start = (line_starts.nth(error.line().saturating_sub(1))).unwrap_or(text.len());
+        // Serde counts the bytes read: the place is the last of them, except at the end of the text.
+        let end = (line_start + error.column()).min(text.len());
+        let last = end.saturating_sub(usize::from(!error.is_eof()));
+        let mut start = last.max(line_start.min(end));
+        if error.is_data() && text.get(start) == Some(&b'"') {
+            let opening = text[..start].iter().rposition(|byte| *byte == b'"');
+            start = opening.map_or(start, |opening| opening.max(line_start));
+        }
+        Self::new(start..end, problem)
+    }
+
     /// The error with a picture of its place in `text`.
     pub(crate) fn located(self, text: &str) -> Error {
         Error::Syntax(Box::new(Snippet::new(text, self.at, self.problem)))
@@ -226,6 +257,17 @@ impl Snippet {
             indent,
             width: marked.clamp(1, CONTEXT),
         }
+    }
+}
+
+/// The text as a message can show it.
+pub(crate) fn shortened(text: &str) -> String {
+    let mut chars = text.chars();
+    let short: String = chars.by_ref().take(40).collect();
+    if chars.next().is_some() {
+        short + "…"
+    } else {
+        short
     }
 }
 

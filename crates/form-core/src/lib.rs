@@ -1,5 +1,20 @@
 //! First-order reward machines: the language, the machines with their buffer semantics, and the traces.
-#![doc = ""]
+//!
+//! A reward machine is an automaton over high-level events that tells an agent what to do next and when it is done. Its
+//! edges carry first-order formulae, so that "visit all yellow checkpoints, then the goal" has two edges whatever the
+//! number of checkpoints:
+//!
+//! ```
+#![doc = include_str!("../examples/all_yellow.rs")]
+//! ```
+//!
+//! - **The language**: [`Formula`]s over [`Atom`]s, read with `parse` and printed by `Display`; a [`Signature`] lists the
+//!   ground atoms that can be observed, an [`AtomSet`] is an observation. [`satisfies`] is the definition of truth.
+//! - **The machines**: a [`Machine`] is validated and lifted; [bound](Machine::bind) to a signature it becomes a
+//!   [`BoundMachine`], which a [`Run`] or a [`Monitor`] steps. [`check`] finds what is wrong with it, [`ground`] removes
+//!   its quantifiers, [`compare`] tells two apart, [`to_svg`] draws it.
+//! - **The traces**: a [`Recorder`] makes [`Trace`]s, a [`TraceFile`] streams them, a [`Replay`] puts a machine to the
+//!   test, a [`Dataset`] finds duplicates and contradictions.
 
 mod error;
 mod logic;
@@ -13,8 +28,10 @@ pub use logic::formula::{Formula, Node};
 pub use logic::print::Notation;
 pub use logic::signature::Signature;
 pub use logic::truth::satisfies;
+pub use machine::asp::{to_asp, trace_to_asp};
 pub use machine::bound::BoundMachine;
 pub use machine::check::{Findings, NeverFires, Overlap, check, first_overlap};
+pub use machine::draw::{dot::to_dot, mermaid::to_mermaid, svg::to_svg, text::to_text};
 pub use machine::equivalence::{
     CompareOptions, Comparison, Difference, Progress, Reaction, compare,
 };

@@ -212,7 +212,7 @@ impl AtomSet {
         self.grow(needed);
         match &mut self.0 {
             Bits::Small(bits) => {
-                *bits |= u128::from(other.word(1)) << WORD | u128::from(other.word(0))
+                *bits |= u128::from(other.word(1)) << WORD | u128::from(other.word(0));
             }
             Bits::Large(words) => {
                 for (i, word) in words.iter_mut().enumerate() {

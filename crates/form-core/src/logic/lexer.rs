@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::atom::Quantifier;
 use super::atom::is_name_char;
+use crate::error::shortened;
 
 /// A token of the formula language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,13 +27,7 @@ impl Token<'_> {
     /// The token as an error message names it.
     pub(crate) fn describe(self) -> String {
         match self {
-            Self::Word(word) => {
-                let short: String = word.chars().take(40).collect();
-                format!(
-                    "`{short}{}`",
-                    if short.len() < word.len() { "…" } else { "" }
-                )
-            }
+            Self::Word(word) => format!("`{}`", shortened(word)),
             Self::True => "`true`".to_owned(),
             Self::Not => "`not`".to_owned(),
             Self::And => "`and`".to_owned(),

@@ -18,6 +18,9 @@ use crate::error::{Error, Fault, Result};
 
 type Parsed<T> = std::result::Result<T, Fault>;
 
+/// A word between the parentheses of an atom and its place.
+type Argument<'a> = (&'a str, Range<usize>);
+
 /// Parses a whole formula.
 pub(crate) fn formula(text: &str) -> Parsed<Formula> {
     Parser::new(text).formula()
@@ -252,7 +255,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `p` or `p(w, …)`: the predicate and its arguments with their places.
-    fn application(&mut self) -> Parsed<(Name, Vec<(&'a str, Range<usize>)>)> {
+    fn application(&mut self) -> Parsed<(Name, Vec<Argument<'a>>)> {
         let Token::Word(predicate) = self.token else {
             return Err(self.expected("an atom"));
         };
@@ -262,6 +265,10 @@ impl<'a> Parser<'a> {
         if self.token == Token::Open {
             loop {
                 self.advance();
+                if self.token == Token::Close && arguments.is_empty() {
+                    let problem = format!("`{predicate}()` has no arguments: write `{predicate}`");
+                    return Err(self.fault(&problem));
+                }
                 let Token::Word(argument) = self.token else {
                     return Err(self.expected("a constant or a variable"));
                 };

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::machine::{EdgeId, Machine, StateId};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::logic::atom::{Atom, Quantifier};
 use crate::logic::atom_set::AtomSet;
 use crate::logic::formula::{Formula, Node};
@@ -131,7 +131,7 @@ impl BoundMachine {
                 let formula = &machine.edge(*id).formula;
                 let first = program.len();
                 entry = compile(formula, &signature, Target::take(*id), entry, &mut program)
-                    .map_err(|error| error.within(machine.describe_edge(*id)))?;
+                    .map_err(|error| misfit(&machine, &signature).unwrap_or(error))?;
                 let tests = program[first..].iter().map(|instruction| &instruction.test);
                 for test in tests.filter(|test| test.scope == Scope::AllSeen) {
                     progress[state].union_with(&test.mask);
@@ -262,6 +262,14 @@ enum Frame {
     },
 }
 
+/// What the first edge that does not fit the signature lacks, in declaration order.
+fn misfit(machine: &Machine, signature: &Signature) -> Option<Error> {
+    let ids = (0..machine.edges().len() as u32).map(EdgeId);
+    ids.flat_map(|id| machine.edge(id).formula.atoms().map(move |atom| (id, atom)))
+        .find_map(|(id, atom)| Some((id, signature.extension(atom).err()?)))
+        .map(|(id, error)| error.within(machine.describe_edge(id)))
+}
+
 /// Appends the program of a formula that continues at `then` or `otherwise`; returns where it starts.
 ///
 /// Read backwards, a postfix formula gives the root first and later operands before earlier ones, so when an operand
@@ -347,4 +355,20 @@ fn compile(
         }
     }
     Ok(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Edges are compiled from the last to the first, which is no order to report them in.
+    #[test]
+    fn the_first_edge_that_does_not_fit_is_named() {
+        let machine: Machine = "initial u\naccept v\nu -> v : a\nu -> v : a and b\nu -> v : c"
+            .parse()
+            .unwrap();
+        let signature = Signature::parse(["a"]).unwrap();
+        let error = machine.bind(&signature).unwrap_err().to_string();
+        assert!(error.starts_with("edge 2 (u -> v): `b`"), "{error}");
+    }
 }

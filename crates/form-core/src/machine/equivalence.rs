@@ -4,7 +4,7 @@
 //! seen of the atoms that still matter there, and the last observation where repeating it could matter: a compressed
 //! trace never repeats one.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use super::bound::BoundMachine;
 use super::machine::{Machine, StateId};
@@ -94,7 +94,11 @@ impl Default for CompareOptions {
     }
 }
 
+/// What matters of a pair of runs, and the last observation where repeating it would.
 type Pair = ([(StateId, AtomSet); 2], Option<AtomSet>);
+
+/// A pair of runs, and the pair and the observation, by number, it was reached from.
+type Reached = ([Run; 2], Option<(usize, usize)>);
 
 /// Compares two machines bound to the same signature.
 pub fn compare(
@@ -109,8 +113,8 @@ pub fn compare(
         .enumerate(&relevant, first.signature())?;
 
     // Each pair remembers how it was reached: the pair before it and the observation.
-    let mut pairs: Vec<([Run; 2], Option<(usize, usize)>)> = vec![(machines.map(Run::new), None)];
-    let mut known: HashMap<Pair, ()> = HashMap::new();
+    let mut pairs: Vec<Reached> = vec![(machines.map(Run::new), None)];
+    let mut known: HashSet<Pair> = HashSet::new();
     let mut queue = VecDeque::from([(0, None)]);
     while let Some((current, last)) = queue.pop_front() {
         for (number, observation) in observations.iter().enumerate() {
@@ -146,7 +150,7 @@ pub fn compare(
                 || repeated.iter().any(|s| s.reward != 0.0);
             let last = matters.then_some(number);
             let pair = (key(&runs, machines), last.map(|i| observations[i].clone()));
-            if known.insert(pair, ()).is_none() {
+            if known.insert(pair) {
                 if pairs.len() >= options.max_pairs {
                     return Err(Error::Limit {
                         what: "pairs of runs of the two machines".to_owned(),
@@ -187,11 +191,7 @@ fn key(runs: &[Run; 2], machines: [&BoundMachine; 2]) -> [(StateId, AtomSet); 2]
 }
 
 /// The observations, by number, that lead to a pair and then on by `last`.
-fn trace_to(
-    pairs: &[([Run; 2], Option<(usize, usize)>)],
-    mut current: usize,
-    last: usize,
-) -> Vec<usize> {
+fn trace_to(pairs: &[Reached], mut current: usize, last: usize) -> Vec<usize> {
     let mut trace = vec![last];
     while let Some((before, observation)) = pairs[current].1 {
         trace.push(observation);

@@ -15,7 +15,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use super::machine::{Draft, DraftEdge, Machine};
+use super::machine::{Draft, DraftEdge, Machine, check_machine_name};
 use crate::error::{Error, Fault, Result};
 use crate::logic::parse;
 
@@ -33,24 +33,21 @@ type Span = Range<usize>;
 fn read(text: &str) -> std::result::Result<Machine, Fault> {
     let mut draft: Draft<Span> = Draft::default();
     let mut named = false;
-    let mut start = 0;
     for line in text.split('\n') {
         let content = line.split('#').next().unwrap_or_default();
-        let line_start = start;
-        start += line.len() + 1;
         let (word, rest) = first_word(content);
         let at = |part: &str| place(text, part);
         match word {
             "" => {}
             _ if content.contains("->") || content.contains('→') => {
-                draft
-                    .edges
-                    .push(edge(content).map_err(|fault| fault.shifted(line_start))?);
+                draft.edges.push(edge(content, text)?);
             }
             "machine" if named => return Err(Fault::new(at(word), "the machine is named twice")),
             "machine" => {
                 named = true;
-                draft.name = one_word(rest, at(rest), "the machine's name")?.0;
+                let (name, at) = one_word(rest, at(rest), "the machine's name")?;
+                check_machine_name(&name).map_err(|error| Fault::new(at, error.to_string()))?;
+                draft.name = name;
             }
             "states" if draft.states.is_some() => {
                 return Err(Fault::new(at(word), "the states are declared twice"));
@@ -83,6 +80,12 @@ fn read(text: &str) -> std::result::Result<Machine, Fault> {
         }
     }
     let end = text.trim_end().len();
+    for (slot, word) in [(&draft.initial, "initial"), (&draft.accept, "accept")] {
+        if slot.is_none() {
+            let problem = format!("no line `{word} STATE`: every machine needs one");
+            return Err(Fault::new(end..end, problem));
+        }
+    }
     draft
         .validate(end..end)
         .map_err(|(at, problem)| Fault::new(at, problem))
@@ -114,22 +117,23 @@ fn one_word(rest: &str, at: Span, what: &str) -> std::result::Result<(String, Sp
     }
 }
 
-/// `from -> to : formula [=> reward]`; places are relative to the line.
-fn edge(line: &str) -> std::result::Result<DraftEdge<Span>, Fault> {
+/// `from -> to : formula [=> reward]`, on a line of `text`.
+fn edge(line: &str, text: &str) -> std::result::Result<DraftEdge<Span>, Fault> {
+    let at = |part: &str| place(text, part);
     let arrow = line
         .find("->")
         .map(|i| (i, 2))
         .or_else(|| line.find('→').map(|i| (i, '→'.len_utf8())));
-    let (arrow, width) = arrow.ok_or_else(|| Fault::new(0..line.len(), "expected `->`"))?;
+    let (arrow, width) = arrow.ok_or_else(|| Fault::new(at(line), "expected `->`"))?;
     let colon = (line[arrow..].find(':').map(|i| arrow + i)).ok_or_else(|| {
         Fault::new(
-            line.trim_end().len()..line.len(),
+            at(&line[line.trim_end().len()..]),
             "expected `:` and a formula after the target state",
         )
     })?;
     let state = |range: Span, what: &str| {
         let part = line[range].trim();
-        let at = place(line, part);
+        let at = at(part);
         if part.contains(char::is_whitespace) {
             return Err(Fault::new(at, format!("expected one {what}")));
         }
@@ -143,19 +147,18 @@ fn edge(line: &str) -> std::result::Result<DraftEdge<Span>, Fault> {
     let (formula_end, reward) = match line[colon..].rfind("=>") {
         None => (line.len(), None),
         Some(i) => {
-            let text = line[colon + i + 2..].trim();
-            let at = place(line, text);
-            let reward: f64 = (text.parse()).map_err(|_| {
+            let number = line[colon + i + 2..].trim();
+            let reward: f64 = (number.parse()).map_err(|_| {
                 Fault::new(
-                    at.clone(),
+                    at(number),
                     "expected a number after `=>`, the edge's reward",
                 )
             })?;
-            (colon + i, Some((reward, at)))
+            (colon + i, Some((reward, at(number))))
         }
     };
-    let formula =
-        parse::formula(&line[colon + 1..formula_end]).map_err(|fault| fault.shifted(colon + 1))?;
+    let formula = &line[colon + 1..formula_end];
+    let formula = parse::formula(formula).map_err(|fault| fault.shifted(at(formula).start))?;
     Ok(DraftEdge {
         from,
         to,
@@ -228,5 +231,32 @@ impl Machine {
             }
         }
         implied.into_iter().eq(self.state_ids())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Places on edges were once those within the line.
+    #[test]
+    fn mistakes_are_shown_at_their_place() {
+        let start = "initial u0\naccept u_acc\n";
+        for (edge, place, problem) in [
+            ("u0 -> u-1 : a", (3, 7), "not a name"),
+            ("  u_acc -> u0 : a", (3, 3), "outgoing"),
+            ("u0 -> u_acc : a => nan", (3, 20), "finite"),
+            ("u0 -> u_acc : a => b", (3, 20), "number"),
+            ("u0 -> u_acc : ∃X. p(X) ∧", (3, 25), "expected an atom"),
+            ("u0 -> : a", (3, 6), "expected the state"),
+            ("u0 -> u_acc", (3, 12), "expected `:`"),
+            ("machine a/b", (3, 9), "not a name"),
+        ] {
+            let error = format!("{start}{edge}\n").parse::<Machine>().unwrap_err();
+            assert_eq!(error.position(), Some(place), "{edge}\n{error}");
+            assert!(error.to_string().contains(problem), "{edge}\n{error}");
+        }
+        let error = "# nothing\n".parse::<Machine>().unwrap_err();
+        assert!(error.to_string().contains("`initial STATE`"), "{error}");
     }
 }

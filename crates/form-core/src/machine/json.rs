@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::machine::{Draft, DraftEdge, Machine};
-use crate::error::{Error, Fault, Result};
+use crate::error::{Fault, Result};
 use crate::logic::atom::Name;
 use crate::logic::parse;
 
@@ -27,7 +27,7 @@ struct JsonMachine<'a> {
     #[serde(borrow)]
     reject: Option<&'a RawValue>,
     #[serde(borrow)]
-    edges: Vec<JsonEdge<'a>>,
+    edges: Vec<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -46,9 +46,7 @@ struct JsonEdge<'a> {
 impl Machine {
     /// Reads the JSON form.
     pub fn from_json(text: &str) -> Result<Self> {
-        let json: JsonMachine<'_> =
-            serde_json::from_str(text).map_err(|error| json_error(&error))?;
-        read(&json, text).map_err(|fault| fault.located(text))
+        read(text).map_err(|fault| fault.located(text))
     }
 
     /// The JSON form, on one line.
@@ -79,9 +77,13 @@ impl Machine {
     }
 }
 
-fn read(json: &JsonMachine<'_>, text: &str) -> std::result::Result<Machine, Fault> {
+fn read(text: &str) -> std::result::Result<Machine, Fault> {
+    let json: JsonMachine<'_> = object(text, "a machine")?;
     let string = |raw: &RawValue| string(raw, text);
-    let edge = |edge: &JsonEdge<'_>| {
+    let edge = |raw: &&RawValue| {
+        let start = place(raw, text).start;
+        let edge: JsonEdge<'_> =
+            object(raw.get(), "an edge").map_err(|fault| fault.shifted(start))?;
         Ok(DraftEdge {
             from: string(edge.from)?,
             to: string(edge.to)?,
@@ -110,6 +112,16 @@ fn read(json: &JsonMachine<'_>, text: &str) -> std::result::Result<Machine, Faul
     draft
         .validate(whole)
         .map_err(|(at, problem)| Fault::new(at, problem))
+}
+
+/// A value that must be written as an object: left to itself, serde takes a list of the fields' values too.
+fn object<'a, T: Deserialize<'a>>(text: &'a str, what: &str) -> std::result::Result<T, Fault> {
+    let start = text.len() - text.trim_start().len();
+    if !text[start..].starts_with('{') {
+        let problem = format!("expected {what}, an object `{{…}}`");
+        return Err(Fault::new(start..text.trim_end().len(), problem));
+    }
+    serde_json::from_str(text).map_err(|error| Fault::json(text.as_bytes(), &error))
 }
 
 /// The place of a value that is a slice of the text.
@@ -142,20 +154,45 @@ fn reward(raw: &RawValue, text: &str) -> std::result::Result<(f64, Span), Fault>
     let at = place(raw, text);
     match serde_json::from_str(raw.get()) {
         Ok(reward) => Ok((reward, at)),
+        Err(error) if error.is_syntax() => Err(Fault::new(at, "the edge's reward is out of range")),
         Err(_) => Err(Fault::new(at, "expected a number, the edge's reward")),
     }
 }
 
-/// The error with its place; the file is named by whoever knows it.
-fn json_error(error: &serde_json::Error) -> Error {
-    let text = error.to_string();
-    let problem = text
-        .rsplit_once(" at line ")
-        .map_or(text.as_str(), |(problem, _)| problem);
-    Error::Json {
-        file: String::new(),
-        line: error.line(),
-        column: error.column().max(1),
-        problem: problem.to_owned(),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_are_shown_at_their_place() {
+        let start = "{\"initial\":\"ä\",\"accept\":\"u_acc\",\n";
+        for (rest, place, problem) in [
+            (r#""edges":[["ä","u_acc","a",1]]}"#, (2, 10), "an edge"),
+            (r#""edges":["a"]}"#, (2, 10), "an edge"),
+            (r#""edges":"ä -> b"}"#, (2, 9), "expected a list"),
+            (
+                r#""edges":[{"from":"ä","too":"b"}]}"#,
+                (2, 22),
+                "unknown field",
+            ),
+            (r#""edges":[{"from":"ä"}]}"#, (2, 21), "missing field"),
+            (r#""name":"ä" "edges":[]}"#, (2, 12), "expected `,`"),
+            (r#""initial":"b","edges":[]}"#, (2, 1), "duplicate field"),
+            (r#""edges":["#, (2, 10), "the text ends"),
+            (r#""edges":[]} {}"#, (2, 13), "nothing more"),
+            (
+                r#""edges":[{"from":"ä","to":"u_acc","formula":"a","reward":1e999}]}"#,
+                (2, 58),
+                "out of range",
+            ),
+        ] {
+            let error = Machine::from_json(&format!("{start}{rest}")).unwrap_err();
+            assert_eq!(error.position(), Some(place), "{rest}\n{error}");
+            assert!(error.to_string().contains(problem), "{rest}\n{error}");
+        }
+        for text in ["", " ", "7", "[]", "\"a\"", "null"] {
+            let error = Machine::from_json(text).unwrap_err();
+            assert!(error.to_string().contains("expected a machine"), "{error}");
+        }
     }
 }

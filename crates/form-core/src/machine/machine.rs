@@ -439,7 +439,7 @@ impl States {
 }
 
 /// Machine names appear in files and file names: letters, digits, `_`, `-` and `.`.
-fn check_machine_name(name: &str) -> Result<()> {
+pub(crate) fn check_machine_name(name: &str) -> Result<()> {
     let allowed = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     if name.is_empty() || !name.chars().all(allowed) {
         return Err(Error::BadName {

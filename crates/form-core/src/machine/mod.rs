@@ -1,8 +1,11 @@
 //! The machines: their definition and validation, files, the compiled form, checking, grounding, comparison and
 //! drawing (paper, Section 3.2).
 
+pub(crate) mod asp;
+mod asp_terms;
 pub(crate) mod bound;
 pub(crate) mod check;
+pub(crate) mod draw;
 pub(crate) mod equivalence;
 pub(crate) mod explore;
 pub(crate) mod foreign;

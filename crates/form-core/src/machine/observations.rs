@@ -49,7 +49,7 @@ impl Observations {
                     what: format!("all sets of {} relevant atoms", atoms.len()),
                     limit: LIMIT,
                     hint:
-                        "compare over one atom at a time, or over the observations of a trace file"
+                        "compare over one atom at a time (`form diff --observations single`), or over the observations of a trace file"
                             .to_owned(),
                 })?;
                 let subset = |bits: usize| {

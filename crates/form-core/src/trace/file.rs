@@ -77,9 +77,10 @@ impl TraceFile {
             if blocks.is_empty() {
                 break;
             }
-            let parts: Vec<(HashSet<String>, bool)> =
-                blocks.par_iter().map(Block::atoms).collect::<Result<_>>()?;
-            for (part, declared) in parts {
+            // Not collected into one result, which would be that of any block: the first mistake is the one to report.
+            let parts: Vec<Result<_>> = blocks.par_iter().map(Block::atoms).collect();
+            for part in parts {
+                let (part, declared): (HashSet<String>, bool) = part?;
                 if declared {
                     return Signature::parse(part);
                 }
@@ -260,8 +261,20 @@ pub fn read_signature(name: &str, bytes: impl Read + Send + 'static) -> Result<S
         return file.signature();
     }
     let mut atoms: Vec<GroundAtom> = Vec::new();
-    for (i, line) in file.bytes.take(LONGEST_LINE as u64).lines().enumerate() {
-        let line = line.map_err(io)?;
+    let lines = file.bytes.take(LONGEST_LINE as u64).split(b'\n');
+    for (i, line) in lines.enumerate() {
+        let line = String::from_utf8(line.map_err(io)?).map_err(|error| {
+            let good = error.utf8_error().valid_up_to();
+            Error::Json {
+                file: name.to_owned(),
+                line: i + 1,
+                column: String::from_utf8_lossy(&error.as_bytes()[..good])
+                    .chars()
+                    .count()
+                    + 1,
+                problem: "not UTF-8 text".to_owned(),
+            }
+        })?;
         let content = line
             .trim_start_matches('\u{feff}')
             .split('#')
@@ -367,5 +380,36 @@ fn short(error: &Error) -> String {
             format!("not an atom: {problem}")
         }
         _ => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_atoms_are_located() {
+        let at = |bytes: &'static [u8]| read_signature("s", bytes).unwrap_err().to_string();
+        assert_eq!(at(b"goal\ngr\xc3\xbcn\xff"), "s:2:5: not UTF-8 text");
+        assert!(at(b"goal\r\np(\r\n").starts_with("s:2:3: not an atom: "));
+        assert_eq!(
+            read_signature("s", &b"goal\r\np(a) # c\r\n"[..])
+                .unwrap()
+                .len(),
+            2
+        );
+    }
+
+    /// Of several mistakes the first is reported, however many blocks and cores there are.
+    #[test]
+    fn the_first_mistake_is_reported() {
+        let good = "{\"kind\":\"goal\",\"steps\":[[\"goal\"]]}\n";
+        let text = format!("{0}nonsense\n{0}", good.repeat(3 * BLOCK / good.len()));
+        let text: &'static [u8] = text.repeat(3).into_bytes().leak();
+        let line = 3 * BLOCK / good.len() + 1;
+        for _ in 0..8 {
+            let file = TraceFile::new("t", text).unwrap();
+            assert_eq!(file.signature().unwrap_err().position(), Some((line, 1)));
+        }
     }
 }

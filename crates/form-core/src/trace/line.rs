@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 use super::trace::Kind;
+use crate::error::Fault;
 
 /// What to do with the atoms of a line.
 pub(crate) trait Sink {
@@ -36,6 +37,13 @@ pub(crate) struct LineFault {
 
 /// Parses a line.
 pub(crate) fn parse(line: &[u8], sink: &mut impl Sink) -> Result<Line, LineFault> {
+    let start = line.iter().take_while(|b| b.is_ascii_whitespace()).count();
+    if line.get(start) != Some(&b'{') {
+        return Err(LineFault {
+            at: start,
+            problem: r#"expected a trace `{"kind":…,"steps":…}`, or `{"signature":…}`"#.to_owned(),
+        });
+    }
     let mut context = Context {
         line,
         sink,
@@ -50,13 +58,10 @@ pub(crate) fn parse(line: &[u8], sink: &mut impl Sink) -> Result<Line, LineFault
         (Ok(line), None) => Ok(line),
         (_, Some(fault)) => Err(fault),
         (Err(error), None) => {
-            let text = error.to_string();
-            let problem = text
-                .rsplit_once(" at line ")
-                .map_or(text.as_str(), |(problem, _)| problem);
+            let Fault { at, problem } = Fault::json(line, &error);
             Err(LineFault {
-                at: error.column().saturating_sub(1),
-                problem: problem.to_owned(),
+                at: at.start,
+                problem,
             })
         }
     }

@@ -1,7 +1,12 @@
 //! The integration tests of form-core, one binary.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod arbitrary;
+mod asp;
+mod drawing;
+mod figures;
 mod fuzz_laws;
 mod laws;
+mod machines;
 mod regressions;
 mod size;

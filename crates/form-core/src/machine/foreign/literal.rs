@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::error::Fault;
+use crate::error::{Fault, shortened};
 use crate::logic::atom::is_name_char;
 
 pub(super) type Span = Range<usize>;
@@ -47,17 +47,6 @@ impl Token<'_> {
             Self::Sign(c) => format!("`{c}`"),
             Self::End => "the end of the line".to_owned(),
         }
-    }
-}
-
-/// The text as a message can show it.
-pub(super) fn shortened(text: &str) -> String {
-    let mut chars = text.chars();
-    let short: String = chars.by_ref().take(40).collect();
-    if chars.next().is_some() {
-        short + "…"
-    } else {
-        short
     }
 }
 

@@ -33,7 +33,7 @@ pub enum ForeignFormat {
     ToroIcarte,
 }
 
-/// Tells the format from the first two significant lines; `None` for everything else, `.form` and JSON included.
+/// Tells the format from the first two significant lines; `None` for everything else, `.form` and JSON objects included.
 ///
 /// ```
 /// use form_core::{ForeignFormat, detect};
@@ -45,16 +45,14 @@ pub fn detect(text: &str) -> Option<ForeignFormat> {
     let mut lines = literal::significant_lines(literal::without_bom(text)).map(|(_, line)| line);
     let first = lines.next()?;
     let first = first.split('#').next().unwrap_or_default().trim();
-    let second = lines.next()?.trim_start();
     let digits = first.strip_prefix('-').unwrap_or(first);
     let all = |text: &str, allowed: fn(char) -> bool| !text.is_empty() && text.chars().all(allowed);
-    let quoted = ['\'', '"'].into_iter().any(|quote| {
-        let inner = (first.strip_prefix(quote)).and_then(|rest| rest.strip_suffix(quote));
-        inner.is_some_and(|inner| !inner.contains(quote))
-    });
-    if all(digits, |c| c.is_ascii_digit()) && second.starts_with(['(', '[']) {
+    // Neither a quotation mark nor a number can start a `.form`: what is wrong further on is for their readers to say.
+    let bare = all(first, crate::logic::atom::is_name_char);
+    let second = lines.next().map(str::trim_start);
+    if all(digits, |c| c.is_ascii_digit()) && second.is_some() {
         Some(ForeignFormat::ToroIcarte)
-    } else if (quoted || all(first, crate::logic::atom::is_name_char)) && second.starts_with('(') {
+    } else if first.starts_with(['\'', '"']) || bare && second.is_some_and(|l| l.starts_with('(')) {
         Some(ForeignFormat::Reference)
     } else {
         None
@@ -78,8 +76,10 @@ mod tests {
             ("u0\n('u0', 'u1', 'a')", reference),
             ("", None),
             ("0", None),
-            ("'u0'", None),
-            ("\"a\"", None),
+            ("0\n0,1,'a',1", toro),
+            ("'u0'", reference),
+            ("'u0\n('u0', 'u1', 'a')", reference),
+            ("u0", None),
             ("{\"name\":\"m\",\"states\":[]}", None),
             ("{\n(", None),
             ("[0]\n(0)", None),

@@ -56,7 +56,10 @@ fn read(text: &str) -> Parsed<Converted> {
         if let Some((known, _)) = slot.replace(edge.from.clone())
             && known != edge.from.0
         {
-            let problem = format!("`{known}` is marked so already: one such state is allowed");
+            let problem = format!(
+                "`{known}` has a self-loop labelled `{}` already: only one state may have one",
+                label.trim()
+            );
             return Err(Fault::new(edge.from.1, problem));
         }
     }
@@ -169,7 +172,7 @@ u1 -> u_acc : goal
             (
                 "'u0'\n('a','a','True')\n('b','b','True')",
                 (3, 3),
-                "`a` is marked",
+                "`a` has a self-loop",
             ),
             ("'u0'\n('u0','u0','True')", (2, 3), "initial state"),
             (
