@@ -6,3 +6,5 @@ mod architecture;
 mod binary;
 mod broken;
 mod commands;
+#[cfg(target_os = "linux")]
+mod memory;

@@ -67,10 +67,7 @@ pub(crate) fn cubes(formula: &Formula, signature: &Signature, limit: usize) -> O
             (Node::And(_), true) | (Node::Or(_), false) => (children.iter())
                 .try_fold(vec![everything], |sofar, next| product(&sofar, next, limit)),
             (Node::Or(_), true) | (Node::And(_), false) => {
-                let all = children.concat();
-                (all.len() <= limit * limit)
-                    .then(|| absorbed(all))
-                    .filter(|cubes| cubes.len() <= limit)
+                absorbed(children.into_iter().flatten(), limit)
             }
         }
     })
@@ -80,23 +77,24 @@ fn product(left: &[Cube], right: &[Cube], limit: usize) -> Option<Vec<Cube>> {
     if left.len() * right.len() > limit * limit {
         return None;
     }
-    let all = left
-        .iter()
-        .flat_map(|a| right.iter().filter_map(|b| a.and(b)))
-        .collect();
-    Some(absorbed(all)).filter(|cubes| cubes.len() <= limit)
+    let all = (left.iter()).flat_map(|a| right.iter().filter_map(|b| a.and(b)));
+    absorbed(all, limit)
 }
 
-/// Drops every cube that an earlier or more general one covers; the order of the rest stays.
-pub(crate) fn absorbed(cubes: Vec<Cube>) -> Vec<Cube> {
+/// Drops every cube that an earlier or more general one covers; the order of the rest stays. `None` as soon as more
+/// than `limit` are left: each is compared with all the others.
+pub(crate) fn absorbed(cubes: impl IntoIterator<Item = Cube>, limit: usize) -> Option<Vec<Cube>> {
     let mut kept: Vec<Cube> = Vec::new();
     for cube in cubes {
         if !kept.iter().any(|other| other.covers(&cube)) {
             kept.retain(|other| !cube.covers(other));
             kept.push(cube);
         }
+        if kept.len() > limit {
+            return None;
+        }
     }
-    kept
+    Some(kept)
 }
 
 #[cfg(test)]

@@ -301,7 +301,8 @@ fn one_at_a_time(cubes: Vec<Cube>) -> Vec<Cube> {
         }),
         _ => None,
     };
-    absorbed(cubes.into_iter().filter_map(simplify).collect())
+    let limit = cubes.len();
+    absorbed(cubes.into_iter().filter_map(simplify), limit).expect("there are no more than before")
 }
 
 /// The names of the split states: `u0`, `u0_yellow_o1`, ….

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::fuzz_laws;
 
-type Law = fn(&str);
+type Law = fn(&[u8]);
 
 /// The law of a fuzz target.
 fn law_of(target: &str) -> Option<Law> {
@@ -18,6 +18,10 @@ fn law_of(target: &str) -> Option<Law> {
         "formula" => fuzz_laws::formula,
         "machine_form" => fuzz_laws::machine_form,
         "machine_json" => fuzz_laws::machine_json,
+        "machine_semantics" => fuzz_laws::machine_semantics,
+        "foreign_reference" => fuzz_laws::foreign_reference,
+        "foreign_toro_icarte" => fuzz_laws::foreign_toro_icarte,
+        "traces" => fuzz_laws::traces,
         _ => return None,
     })
 }
@@ -34,9 +38,8 @@ fn replay(folder: &Path, law_of: fn(&str) -> Option<Law>) -> (usize, Vec<String>
         };
         for file in sorted_entries(&target) {
             let bytes = fs::read(&file).expect("a kept input can be read");
-            let text = fuzz_laws::text_of(&bytes);
             replayed += 1;
-            if catch_unwind(AssertUnwindSafe(|| law(text))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| law(&bytes))).is_err() {
                 problems.push(format!("{}: breaks its law", file.display()));
             }
         }
@@ -77,7 +80,9 @@ fn replay_notices_what_has_no_law_and_what_breaks_its_law() {
     let (replayed, problems) = replay(folder.path(), law_of);
     assert_eq!((replayed, problems.len()), (0, 1));
     assert!(problems[0].ends_with("no fuzz target of that name"));
-    let (replayed, problems) = replay(folder.path(), |_| Some(|text| panic!("on purpose: {text}")));
+    let (replayed, problems) = replay(folder.path(), |_| {
+        Some(|bytes| panic!("on purpose: {bytes:?}"))
+    });
     assert_eq!((replayed, problems.len()), (1, 1));
     assert!(problems[0].ends_with("breaks its law"));
 }

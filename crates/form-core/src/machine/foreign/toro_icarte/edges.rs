@@ -84,9 +84,7 @@ fn kept_edges<'a>(edges: &[&'a SourceEdge], signature: Option<&Signature>) -> Ve
             }
         }
         later = match (later, own) {
-            (Some(later), Some(own)) => {
-                Some(absorbed([later, own].concat())).filter(|all| all.len() <= MOST_CUBES)
-            }
+            (Some(later), Some(own)) => absorbed(later.into_iter().chain(own), MOST_CUBES),
             _ => None,
         };
         kept.push(*edge);

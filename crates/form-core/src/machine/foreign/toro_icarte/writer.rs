@@ -16,8 +16,15 @@ use crate::logic::signature::Signature;
 use crate::machine::form_file::written_reward;
 use crate::machine::machine::{EdgeId, Machine, StateId};
 
-/// The most cubes that a formula may have.
+/// The most cubes that an edge's formula may have, and those of all edges between two states together.
 const MOST_CUBES: usize = 128;
+const MOST_CUBES_OF_A_LINE: usize = 4096;
+
+/// The most atoms on the edges of a state.
+const MOST_ATOMS: usize = 1 << 14;
+
+/// The most nodes that the edges of a state may come to, once each excludes those it moves before.
+const MOST_NODES: usize = 1 << 18;
 
 /// Writes a machine in the newer generation of their format. State 3 is the machine's fourth.
 ///
@@ -53,6 +60,14 @@ fn refusal(machine: &Machine, edge: EdgeId, problem: &str) -> Error {
     Error::Inexpressible {
         place: machine.describe_edge(edge),
         problem: format!("Toro Icarte's format {problem}"),
+    }
+}
+
+fn too_much(place: &str, what: &str, limit: usize) -> Error {
+    Error::Limit {
+        what: format!("{place}: {what}"),
+        limit,
+        hint: "split it into simpler ones".to_owned(),
     }
 }
 
@@ -105,6 +120,10 @@ fn write_state(
             Atom::Quantified(_) => None,
         })
         .collect();
+    let this_state = || format!("state {}", machine.state_name(state));
+    if signature.len() > MOST_ATOMS {
+        return Err(too_much(&this_state(), "atoms on its edges", MOST_ATOMS));
+    }
     let mut groups = grouped(machine, edges)?;
     // A self-loop that pays nothing is staying, which the last line says.
     groups.sort_by_key(|group| group.to == state && group.reward == 0.0);
@@ -120,6 +139,7 @@ fn write_state(
         furthest = furthest.max(line_of(*id));
     }
 
+    let mut nodes = 0;
     let mut matched = Vec::new();
     let mut paid_loop = None;
     for (line, group) in groups.iter().enumerate() {
@@ -128,28 +148,43 @@ fn write_state(
         }
         let mut found = Vec::new();
         for id in &group.edges {
-            let before = if furthest_before[id] > line {
-                edges
-            } else {
-                &[]
-            };
-            let overtaken = (before.iter().take_while(|earlier| *earlier != id))
-                .filter(|earlier| line_of(**earlier) > line)
-                .map(|earlier| machine.edge(*earlier).formula.clone().negated());
-            let own = machine.edge(*id).formula.clone();
-            let effective = Formula::all([own].into_iter().chain(overtaken));
-            found.extend(
-                normalised(&effective, &signature).ok_or_else(|| Error::Limit {
-                    what: format!(
-                        "{}: conjunctions in its formula",
-                        machine.describe_edge(*id)
-                    ),
-                    limit: MOST_CUBES,
-                    hint: "split the edge into simpler ones".to_owned(),
-                })?,
-            );
+            // Lines are in the order of their first edges: beyond the furthest so far there is nothing earlier.
+            let last = furthest_before[id].max(line);
+            let mut overtaken: Vec<EdgeId> = (groups[line + 1..=last].iter())
+                .flat_map(|group| group.edges.iter().take_while(|earlier| *earlier < id))
+                .copied()
+                .collect();
+            overtaken.sort();
+            let formula = |id: EdgeId| &machine.edge(id).formula;
+            nodes += (overtaken.iter())
+                .map(|earlier| formula(*earlier).nodes().len())
+                .sum::<usize>();
+            if nodes > MOST_NODES {
+                let what = "symbols in formulae that exclude earlier edges";
+                return Err(too_much(&this_state(), what, MOST_NODES));
+            }
+            let excluded = overtaken
+                .iter()
+                .map(|earlier| formula(*earlier).clone().negated());
+            let effective = Formula::all([formula(*id).clone()].into_iter().chain(excluded));
+            let cubes = normalised(&effective, &signature).ok_or_else(|| {
+                let edge = machine.describe_edge(*id);
+                too_much(&edge, "conjunctions in its formula", MOST_CUBES)
+            })?;
+            found.extend(cubes);
         }
-        let found = absorbed(found);
+        let found = absorbed(found, MOST_CUBES_OF_A_LINE).ok_or_else(|| {
+            let edges = format!(
+                "edges from {} to {}",
+                machine.state_name(state),
+                machine.state_name(group.to)
+            );
+            too_much(
+                &edges,
+                "conjunctions in their formulae",
+                MOST_CUBES_OF_A_LINE,
+            )
+        })?;
         if group.to == state {
             paid_loop = group.edges.first();
         }

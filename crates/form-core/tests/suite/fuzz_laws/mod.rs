@@ -1,12 +1,18 @@
-//! What must hold of every text, however broken: the laws that the fuzz targets and the replay of kept inputs share.
+//! What must hold of every input, however broken: the laws that the fuzz targets and the replay of kept inputs share.
 //!
-//! Each law panics when it is broken. A text that is refused must be refused with a message and, where the error has a
-//! place, a place that lies in the text; a text that is accepted must survive being written and read again.
+//! Each law panics when it is broken. An input that is refused must be refused with a message and a place that lies in
+//! it; one that is accepted must survive being written and read again, and mean the same afterwards.
+
+mod machines;
+mod traces;
 
 use form_core::{AtomSet, Error, Formula, Machine, Notation, Signature, satisfies};
 
+pub use machines::{foreign_reference, foreign_toro_icarte, machine_semantics};
+pub use traces::traces;
+
 /// The text of an input: as much of it as is UTF-8.
-pub fn text_of(bytes: &[u8]) -> &str {
+fn text_of(bytes: &[u8]) -> &str {
     match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
@@ -15,7 +21,8 @@ pub fn text_of(bytes: &[u8]) -> &str {
 
 /// A text read as a formula: both notations read back as the same formula, and where it binds, the compiled form
 /// agrees with Definition 3.3.
-pub fn formula(text: &str) {
+pub fn formula(bytes: &[u8]) {
+    let text = text_of(bytes);
     match text.parse::<Formula>() {
         Err(error) => refused_well(&error, text),
         Ok(formula) => {
@@ -31,7 +38,8 @@ pub fn formula(text: &str) {
 }
 
 /// A text read as a `.form` file: it survives `.form` and JSON.
-pub fn machine_form(text: &str) {
+pub fn machine_form(bytes: &[u8]) {
+    let text = text_of(bytes);
     match text.parse::<Machine>() {
         Err(error) => refused_well(&error, text),
         Ok(machine) => survives_its_files(&machine),
@@ -39,7 +47,8 @@ pub fn machine_form(text: &str) {
 }
 
 /// A text read as the JSON of a machine: it survives JSON and `.form`.
-pub fn machine_json(text: &str) {
+pub fn machine_json(bytes: &[u8]) {
+    let text = text_of(bytes);
     match Machine::from_json(text) {
         Err(error) => refused_well(&error, text),
         Ok(machine) => survives_its_files(&machine),
@@ -60,15 +69,20 @@ fn survives_its_files(machine: &Machine) {
 fn refused_well(error: &Error, text: &str) {
     let message = in_words(error);
     assert!(!message.trim().is_empty(), "an error without a message");
-    // The place of an error within a part counts from the start of that part, after unescaping: nothing to compare with.
-    let place = error
-        .position()
-        .filter(|_| !matches!(error, Error::Within { .. }));
-    if let Some((line, column)) = place {
-        let lines = text.split('\n').count();
-        assert!(line <= lines, "line {line} of {lines}: {message}");
-        assert!(column <= text.len() + 1, "column {column}: {message}");
-    }
+    let Some((line, column)) = error.position() else {
+        panic!("an error without a place: {message}");
+    };
+    let lines: Vec<&str> = text.split('\n').collect();
+    assert!(
+        (1..=lines.len()).contains(&line),
+        "line {line} of {}: {message}",
+        lines.len()
+    );
+    let width = lines[line - 1].chars().count();
+    assert!(
+        (1..=width + 1).contains(&column),
+        "column {column} of {width}: {message}"
+    );
 }
 
 /// The message of an error and those of its sources, all of them rendered.
