@@ -1,8 +1,14 @@
 //! Exact learning of the smallest first-order reward machine from traces.
-#![allow(missing_docs, dead_code, clippy::all, clippy::unwrap_used, unused)]
+
+mod data;
+mod decode;
 mod encode;
+mod outcome;
 mod problem;
+mod search;
 mod tree;
 mod vocabulary;
-pub mod proto;
+
+pub use outcome::{Learnt, Outcome, Round, StopReason};
 pub use problem::{Limits, Options};
+pub use search::Learner;

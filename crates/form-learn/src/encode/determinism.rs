@@ -1,0 +1,68 @@
+//! Sound determinism: two edges of one state with different targets exclude each other by a pair of literals.
+//!
+//! Some atom is positive on one edge and makes an atom true that is negative on the other. The paper's mapping of
+//! quantified atoms to ground ones (Listing 3) is not sound and not used.
+
+use super::Encoding;
+use super::solver::Lit;
+
+impl Encoding {
+    pub(super) fn add_determinism(&mut self) {
+        let implied: Vec<Vec<Lit>> = (0..self.slots.len()).map(|s| self.implied_by(s)).collect();
+        for a in 0..self.slots.len() {
+            for b in a + 1..self.slots.len() {
+                let (first, second) = (&self.slots[a], &self.slots[b]);
+                if first.from != second.from || first.to == second.to {
+                    continue;
+                }
+                let mut exclusive = vec![-first.present, -second.present, -self.deterministic];
+                for i in 0..self.candidates.len() {
+                    for (positive, negative) in [(a, b), (b, a)] {
+                        let both = self.solver.both(implied[positive][i], self.slots[negative].negative[i]);
+                        exclusive.push(both);
+                        self.justified.entry((negative, i)).or_default().push(both);
+                    }
+                }
+                self.solver.add(&exclusive);
+            }
+        }
+        if self.shape.options.forall_alone {
+            self.add_justification();
+        }
+    }
+
+    /// For each candidate: a positive literal at this place makes it true.
+    fn implied_by(&mut self, slot: usize) -> Vec<Lit> {
+        (0..self.candidates.len())
+            .map(|i| {
+                let causes: Vec<Lit> = (self.candidates.iter().enumerate())
+                    .filter(|(_, other)| self.candidates[i].follows_from(other))
+                    .map(|(a, _)| self.slots[slot].positive[a])
+                    .collect();
+                if let [cause] = causes[..] {
+                    return cause;
+                }
+                let implied = self.solver.fresh_absent();
+                let clause: Vec<Lit> = causes.into_iter().chain([-implied]).collect();
+                self.solver.add(&clause);
+                implied
+            })
+            .collect()
+    }
+
+    /// An edge with a positive `forall` has negative literals only where they keep it apart from another edge. Without
+    /// this, "all yellow seen, and now nothing but the goal" would be one edge.
+    fn add_justification(&mut self) {
+        for s in 0..self.slots.len() {
+            let universal = self.solver.fresh_absent();
+            for f in &self.foralls {
+                self.solver.add(&[-self.slots[s].positive[*f], universal]);
+            }
+            for i in 0..self.candidates.len() {
+                let mut clause = vec![-universal, -self.slots[s].negative[i]];
+                clause.extend(self.justified.get(&(s, i)).into_iter().flatten());
+                self.solver.add(&clause);
+            }
+        }
+    }
+}
