@@ -1,6 +1,6 @@
 //! The traces given, stored compactly, and the search for those a machine disagrees with.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use form_core::{AtomSet, BoundMachine, Kind, Progress, Run, Trace};
 use rayon::prelude::*;
@@ -45,7 +45,11 @@ impl Data {
         let steps: Vec<ObservationId> = trace.steps().iter().map(|o| self.number(o)).collect();
         let index = self.traces.len();
         if self.prefixes.is_empty() {
-            self.prefixes.push(Prefix { first: index, ends: Vec::new(), goes_on: false });
+            self.prefixes.push(Prefix {
+                first: index,
+                ends: Vec::new(),
+                goes_on: false,
+            });
         }
         let over = |kind: Kind| kind != Kind::Incomplete;
         let mut node = 0;
@@ -57,7 +61,11 @@ impl Data {
             let next = self.prefixes.len() as u32;
             node = *self.children.entry((node, *step)).or_insert(next);
             if node == next {
-                self.prefixes.push(Prefix { first: index, ends: Vec::new(), goes_on: false });
+                self.prefixes.push(Prefix {
+                    first: index,
+                    ends: Vec::new(),
+                    goes_on: false,
+                });
             }
         }
         let end = &mut self.prefixes[node as usize];
@@ -69,7 +77,8 @@ impl Data {
             contradicted.push(end.first);
         }
         end.ends.push(index);
-        self.contradictions.extend(contradicted.into_iter().map(|other| (other, index)));
+        self.contradictions
+            .extend(contradicted.into_iter().map(|other| (other, index)));
         self.traces.push((trace.kind(), steps));
         Some(index)
     }
@@ -98,10 +107,6 @@ impl Data {
         self.traces.len()
     }
 
-    pub(crate) fn kind(&self, trace: usize) -> Kind {
-        self.traces[trace].0
-    }
-
     /// The observations of a refutation.
     pub(crate) fn steps(&self, refutation: &Refutation) -> &[ObservationId] {
         &self.traces[refutation.trace].1[..refutation.length]
@@ -109,31 +114,41 @@ impl Data {
 
     /// The shortest trace of a kind, as a refutation of the empty machine.
     pub(crate) fn shortest(&self, kind: Kind) -> Option<Refutation> {
-        let of_kind = self.traces.iter().enumerate().filter(|(_, (k, _))| *k == kind);
+        let of_kind = self
+            .traces
+            .iter()
+            .enumerate()
+            .filter(|(_, (k, _))| *k == kind);
         of_kind
             .min_by_key(|(_, (_, steps))| (steps.len(), steps.clone()))
-            .map(|(trace, (_, steps))| Refutation { trace, length: steps.len(), kind })
+            .map(|(trace, (_, steps))| Refutation {
+                trace,
+                length: steps.len(),
+                kind,
+            })
     }
 
-    /// The shortest refutations of a machine, one of each sort: a goal or dead-end missed, acceptance or rejection too
+    /// The shortest refutations of a machine, a few of each sort: a goal or dead-end missed, acceptance or rejection too
     /// early. None: the machine is consistent with all traces from number `from` on.
     pub(crate) fn refutations(&self, machine: &BoundMachine, from: usize) -> Vec<Refutation> {
-        let sorts = (self.traces[from..].par_iter().enumerate())
+        let mut found: Vec<(usize, Refutation)> = (self.traces[from..].par_iter().enumerate())
             .with_min_len(256)
             .filter_map(|(i, (kind, steps))| self.refutation(machine, from + i, *kind, steps))
-            .fold(<[Option<(usize, Refutation)>; 4]>::default, |mut best, (sort, found)| {
-                keep_shorter(&mut best[sort], found);
-                best
-            })
-            .reduce(Default::default, |mut a, b| {
-                for (best, other) in a.iter_mut().zip(b) {
-                    if let Some((_, other)) = other {
-                        keep_shorter(best, other);
-                    }
-                }
-                a
-            });
-        sorts.into_iter().flatten().map(|(_, refutation)| refutation).collect()
+            .collect();
+        found.sort_by_key(|(sort, refutation)| (*sort, refutation.length, refutation.trace));
+        let mut counts = [0; 4];
+        let mut known = HashSet::new();
+        found.retain(|(sort, refutation)| {
+            if counts[*sort] == PER_SORT || !known.insert(self.steps(refutation)) {
+                return false;
+            }
+            counts[*sort] += 1;
+            true
+        });
+        found
+            .into_iter()
+            .map(|(_, refutation)| refutation)
+            .collect()
     }
 
     fn refutation(
@@ -147,7 +162,11 @@ impl Data {
         let mut reached = Progress::Running;
         let mut length = steps.len();
         for (i, step) in steps.iter().enumerate() {
-            if run.step(machine, &self.observations[*step as usize]).edge.is_some() {
+            if run
+                .step(machine, &self.observations[*step as usize])
+                .edge
+                .is_some()
+            {
                 reached = machine.machine().progress(run.state());
                 if reached != Progress::Running {
                     length = i + 1;
@@ -155,7 +174,11 @@ impl Data {
                 }
             }
         }
-        let expected = if length < steps.len() { Progress::Running } else { kind.expected() };
+        let expected = if length < steps.len() {
+            Progress::Running
+        } else {
+            kind.expected()
+        };
         if reached == expected {
             return None;
         }
@@ -165,14 +188,21 @@ impl Data {
             (Progress::Running, Progress::Accepted) => 2,
             (Progress::Running, _) => 3,
         };
-        let kind = if expected == Progress::Running { Kind::Incomplete } else { kind };
-        Some((sort, Refutation { trace, length, kind }))
+        let kind = if expected == Progress::Running {
+            Kind::Incomplete
+        } else {
+            kind
+        };
+        Some((
+            sort,
+            Refutation {
+                trace,
+                length,
+                kind,
+            },
+        ))
     }
 }
 
-fn keep_shorter(best: &mut Option<(usize, Refutation)>, found: Refutation) {
-    let key = (found.length, found.trace);
-    if best.as_ref().is_none_or(|(_, best)| key < (best.length, best.trace)) {
-        *best = Some((0, found));
-    }
-}
+/// How many refutations of one sort are added at a time.
+const PER_SORT: usize = 2;

@@ -30,7 +30,11 @@ pub(crate) fn decode(encoding: &Encoding) -> Design {
     if shape.rejecting {
         builder = builder.reject("u_rej");
     }
-    for slot in encoding.slots().iter().filter(|slot| encoding.is_true(slot.present)) {
+    for slot in encoding
+        .slots()
+        .iter()
+        .filter(|slot| encoding.is_true(slot.present))
+    {
         let chosen = |literals: &[Lit]| -> Vec<Formula> {
             (literals.iter().zip(candidates))
                 .filter(|(literal, _)| encoding.is_true(**literal))
@@ -41,9 +45,19 @@ pub(crate) fn decode(encoding: &Encoding) -> Design {
         let formula = Formula::all(chosen(&slot.positive).into_iter().chain(negative));
         builder = builder.edge_with(&name(slot.from), &name(slot.to), formula, None);
     }
-    let machine = builder.build().expect("the names are made up here and fit together");
+    let machine = builder
+        .build()
+        .expect("the names are made up here and fit together");
     let counted = encoding.counted(Measure::Cost);
-    let literals: HashSet<Lit> = counted.into_iter().flatten().filter(|l| encoding.is_true(*l)).collect();
-    let learnt = Learnt { machine, states: shape.states, cost: literals.len() };
+    let literals: HashSet<Lit> = counted
+        .into_iter()
+        .flatten()
+        .filter(|l| encoding.is_true(*l))
+        .collect();
+    let learnt = Learnt {
+        machine,
+        states: shape.states,
+        cost: literals.len(),
+    };
     Design { literals, learnt }
 }

@@ -24,7 +24,12 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { first_order: true, max_disjuncts: 1, cyclic: false, forall_alone: true }
+        Self {
+            first_order: true,
+            max_disjuncts: 1,
+            cyclic: false,
+            forall_alone: true,
+        }
     }
 }
 
@@ -43,6 +48,11 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_states: 10, time: None, memory: None, interrupt: None }
+        Self {
+            max_states: 10,
+            time: None,
+            memory: None,
+            interrupt: None,
+        }
     }
 }

@@ -65,7 +65,11 @@ impl Learner {
     /// A learner without traces. `forall` ranges over the signature.
     pub fn new(signature: &Signature, options: &Options) -> Self {
         let candidates = vocabulary(signature, options.first_order);
-        let foralls = candidates.iter().filter(|c| c.forall).map(|c| c.mask.clone()).collect();
+        let foralls = candidates
+            .iter()
+            .filter(|c| c.forall)
+            .map(|c| c.mask.clone())
+            .collect();
         Self {
             signature: signature.clone(),
             options: options.clone(),
@@ -138,13 +142,12 @@ impl Learner {
 
     /// One number of states after the other, until a machine is found.
     fn search(&mut self, limits: &Limits, watch: &Watch) -> Result<Learnt, Stop> {
-        let rejecting = self.data.shortest(Kind::DeadEnd);
-        let observations = self.data.observations().len();
-        if self.encoding.is_none() || self.encoded != (observations, rejecting.is_some()) {
-            for seed in [self.data.shortest(Kind::Goal), rejecting].into_iter().flatten() {
-                self.tree.add(seed.kind, self.data.steps(&seed), self.data.observations());
-            }
+        let rejecting = self.data.shortest(Kind::DeadEnd).is_some();
+        if self.encoded != (self.data.observations().len(), rejecting) {
             self.encoding = None;
+        }
+        if self.tree.len() == 1 {
+            self.plant();
         }
         // A machine found before need not agree with the traces added since.
         self.best = None;
@@ -164,6 +167,26 @@ impl Learner {
             self.cost = 0;
             self.conflicts = FIRST_CONFLICTS;
             self.encoding = None;
+            // What refuted smaller machines is mostly of no use for this one, and would slow it down.
+            self.plant();
+        }
+    }
+
+    /// Starts the tree anew, from the shortest trace of each end.
+    fn plant(&mut self) {
+        let foralls = self
+            .candidates
+            .iter()
+            .filter(|c| c.forall)
+            .map(|c| c.mask.clone())
+            .collect();
+        self.tree = Tree::new(foralls);
+        for seed in [Kind::Goal, Kind::DeadEnd]
+            .into_iter()
+            .filter_map(|kind| self.data.shortest(kind))
+        {
+            self.tree
+                .add(seed.kind, self.data.steps(&seed), self.data.observations());
         }
     }
 
@@ -172,7 +195,11 @@ impl Learner {
         let kinds = [Kind::Goal, Kind::DeadEnd].map(|kind| self.data.shortest(kind).is_some());
         let observations = self.data.observations();
         let encoding = self.encoding.get_or_insert_with(|| {
-            let shape = Shape { states: self.states, rejecting: kinds[1], options: self.options.clone() };
+            let shape = Shape {
+                states: self.states,
+                rejecting: kinds[1],
+                options: self.options.clone(),
+            };
             Encoding::new(shape, &self.candidates, observations, watch)
         });
         self.encoded = (observations.len(), kinds[1]);
@@ -184,40 +211,65 @@ impl Learner {
     }
 
     /// The smallest machine with this number of states; `None` if there is none at all.
+    ///
+    /// Two questions take turns, each with a growing allowance of conflicts: is there one of the lowest cost not yet
+    /// excluded, and is there any? The first finds the answer where there is one, the second the proof where there is
+    /// none.
     fn search_states(&mut self, watch: &Watch) -> Result<Option<Learnt>, Stop> {
         loop {
             let cost = self.cost;
             let bound = self.encoding().at_most(Measure::Cost, cost);
-            match self.ask(&bound, None, watch)? {
-                Some(design) => return self.break_ties(design, watch).map(Some),
-                None if bound.is_empty() => return Ok(None),
-                None => self.cost += 1,
-            }
-            if self.best.as_ref().is_some_and(|best| best.states == self.states) {
-                continue;
-            }
             let conflicts = self.conflicts;
-            match self.encoding().solve_limited(conflicts) {
-                Some(false) => return Ok(None),
+            match self.encoding().solve_limited(&bound, conflicts) {
+                Some(false) if bound.is_empty() => return Ok(None),
+                Some(false) => self.cost += 1,
                 Some(true) => {
                     let design = decode(self.encoding());
                     if !self.refutes(&design.learnt, 0) {
-                        self.best = Some(design.learnt);
+                        return self.break_ties(design, watch).map(Some);
+                    }
+                    continue;
+                }
+                None => {}
+            }
+            if self
+                .best
+                .as_ref()
+                .is_none_or(|best| best.states != self.states)
+            {
+                for _ in 0..ATTEMPTS {
+                    match self.encoding().solve_limited(&[], conflicts) {
+                        Some(false) => return Ok(None),
+                        Some(true) => {
+                            let design = decode(self.encoding());
+                            if !self.refutes(&design.learnt, 0) {
+                                self.best = Some(design.learnt);
+                                break;
+                            }
+                        }
+                        None => {
+                            self.conflicts = self.conflicts.saturating_mul(2);
+                            break;
+                        }
                     }
                 }
-                None => {
-                    if let Some(reason) = watch.reason() {
-                        return Err(Stop(reason));
-                    }
-                    self.conflicts = self.conflicts.saturating_mul(2);
-                }
+            } else {
+                self.conflicts = self.conflicts.saturating_mul(2);
+            }
+            if let Some(reason) = watch.reason() {
+                return Err(Stop(reason));
             }
         }
     }
 
     /// Asks for a machine under assumptions, and again with every trace that refutes the answer, until it is consistent
     /// with all of them or there is none.
-    fn ask(&mut self, assumptions: &[Lit], clause: Option<&[Lit]>, watch: &Watch) -> Result<Option<Design>, Stop> {
+    fn ask(
+        &mut self,
+        assumptions: &[Lit],
+        clause: Option<&[Lit]>,
+        watch: &Watch,
+    ) -> Result<Option<Design>, Stop> {
         loop {
             let answer = match clause {
                 None => self.encoding().solve(assumptions),
@@ -238,10 +290,17 @@ impl Learner {
 
     /// Whether some trace from number `from` on refutes the machine; the search then knows it.
     fn refutes(&mut self, learnt: &Learnt, from: usize) -> bool {
-        let bound = learnt.machine.bind(&self.signature).expect("edges are made of the signature's atoms");
+        let bound = learnt
+            .machine
+            .bind(&self.signature)
+            .expect("edges are made of the signature's atoms");
         let refutations = self.data.refutations(&bound, from);
         for refutation in &refutations {
-            self.tree.add(refutation.kind, self.data.steps(refutation), self.data.observations());
+            self.tree.add(
+                refutation.kind,
+                self.data.steps(refutation),
+                self.data.observations(),
+            );
         }
         if let Some(encoding) = &mut self.encoding
             && self.encoded.0 == self.data.observations().len()
@@ -262,7 +321,13 @@ impl Learner {
         };
         for measure in [Measure::Ground, Measure::Negative] {
             let value = |learner: &mut Self, design: &Design| {
-                learner.encoding().counted(measure).iter().flatten().filter(|l| design.literals.contains(l)).count()
+                learner
+                    .encoding()
+                    .counted(measure)
+                    .iter()
+                    .flatten()
+                    .filter(|l| design.literals.contains(l))
+                    .count()
             };
             if value(self, &other) < value(self, &design) {
                 design = other.clone();
@@ -280,11 +345,21 @@ impl Learner {
                 break;
             }
         }
-        let present: Vec<Lit> = self.encoding().slots().iter().map(|slot| slot.present).collect();
+        let present: Vec<Lit> = self
+            .encoding()
+            .slots()
+            .iter()
+            .map(|slot| slot.present)
+            .collect();
         self.prefer(&present, &mut assumptions, &mut design, watch)?;
         for slot in self.encoding().slots().to_vec() {
             if design.literals.contains(&slot.present) {
-                let literals: Vec<Lit> = slot.positive.iter().chain(&slot.negative).copied().collect();
+                let literals: Vec<Lit> = slot
+                    .positive
+                    .iter()
+                    .chain(&slot.negative)
+                    .copied()
+                    .collect();
                 self.prefer(&literals, &mut assumptions, &mut design, watch)?;
             }
         }
@@ -302,7 +377,10 @@ impl Learner {
         let mut start = 0;
         while start < order.len() {
             let holds = |literal: &Lit| design.literals.contains(literal);
-            let first = order[start..].iter().position(holds).map_or(order.len(), |i| start + i);
+            let first = order[start..]
+                .iter()
+                .position(holds)
+                .map_or(order.len(), |i| start + i);
             if first > start
                 && let Some(better) = self.ask(assumptions, Some(&order[start..first]), watch)?
             {
@@ -325,8 +403,15 @@ impl Learner {
 
     fn account(&mut self, before: (usize, (usize, usize)), time: Duration, refuted: bool) {
         let (calls, clauses) = self.effort();
-        if self.rounds.last().is_none_or(|round| round.states != self.states) {
-            self.rounds.push(Round { states: self.states, ..Round::default() });
+        if self
+            .rounds
+            .last()
+            .is_none_or(|round| round.states != self.states)
+        {
+            self.rounds.push(Round {
+                states: self.states,
+                ..Round::default()
+            });
         }
         let nodes = self.tree.len() - before.0;
         if let Some(round) = self.rounds.last_mut() {
@@ -340,4 +425,6 @@ impl Learner {
 }
 
 /// Conflicts for the first attempt at a proof that so many states do not suffice.
-const FIRST_CONFLICTS: i32 = 500;
+const FIRST_CONFLICTS: i32 = 2000;
+/// How often in a row any machine at all is asked for.
+const ATTEMPTS: usize = 4;

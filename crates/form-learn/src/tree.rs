@@ -32,8 +32,17 @@ impl Tree {
     /// The empty tree for `forall` candidates with these masks.
     pub(crate) fn new(foralls: Vec<AtomSet>) -> Self {
         let complete_since = vec![None; foralls.len()];
-        let root = Node { parent: 0, observation: 0, complete_since, end: None };
-        Self { nodes: vec![root], children: HashMap::new(), foralls }
+        let root = Node {
+            parent: 0,
+            observation: 0,
+            complete_since,
+            end: None,
+        };
+        Self {
+            nodes: vec![root],
+            children: HashMap::new(),
+            foralls,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -59,7 +68,12 @@ impl Tree {
                     .map(|mask| Some(path[complete_since(mask, seen, observations)?]))
                     .collect();
                 let end = (kind != Kind::Incomplete && depth + 1 == steps.len()).then_some(kind);
-                self.nodes.push(Node { parent, observation: *step, complete_since, end });
+                self.nodes.push(Node {
+                    parent,
+                    observation: *step,
+                    complete_since,
+                    end,
+                });
             }
             path.push(node);
         }
@@ -67,7 +81,11 @@ impl Tree {
 }
 
 /// The largest number of steps that can be dropped from the front so that the rest still contains the whole mask.
-fn complete_since(mask: &AtomSet, steps: &[ObservationId], observations: &[AtomSet]) -> Option<usize> {
+fn complete_since(
+    mask: &AtomSet,
+    steps: &[ObservationId],
+    observations: &[AtomSet],
+) -> Option<usize> {
     let mut missing = mask.clone();
     for (depth, step) in steps.iter().enumerate().rev() {
         missing = missing.difference(&observations[*step as usize]);

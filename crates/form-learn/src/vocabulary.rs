@@ -32,11 +32,17 @@ pub(crate) fn vocabulary(signature: &Signature, first_order: bool) -> Vec<Candid
         let patterns = patterns(signature);
         for quantifier in [Quantifier::Exists, Quantifier::Forall] {
             for (predicate, terms) in &patterns {
-                let atom = QuantifiedAtom::new(quantifier, predicate.clone(), terms.iter().cloned());
+                let atom =
+                    QuantifiedAtom::new(quantifier, predicate.clone(), terms.iter().cloned());
                 let atom = atom.expect("a pattern has a variable");
                 let mask = signature.instances(&atom);
                 let forall = quantifier == Quantifier::Forall;
-                candidates.push(Candidate { atom: atom.into(), mask, forall, ground: false });
+                candidates.push(Candidate {
+                    atom: atom.into(),
+                    mask,
+                    forall,
+                    ground: false,
+                });
             }
         }
     }
@@ -65,7 +71,10 @@ fn patterns(signature: &Signature) -> Vec<(Name, Vec<Term>)> {
         if arity == 0 {
             continue;
         }
-        add((atom.predicate().clone(), (0..arity as u32).map(Term::Variable).collect()));
+        add((
+            atom.predicate().clone(),
+            (0..arity as u32).map(Term::Variable).collect(),
+        ));
         // One argument is fixed at a time, then two, …: as bits, most variables first.
         let mut fixings: Vec<u32> = (1..(1_u32 << arity.min(16)) - 1).collect();
         fixings.sort_by_key(|bits| bits.count_ones());
@@ -73,7 +82,8 @@ fn patterns(signature: &Signature) -> Vec<(Name, Vec<Term>)> {
             let agree = |other: &&GroundAtom| {
                 other.predicate() == atom.predicate()
                     && other.constants().len() == arity
-                    && (0..arity).all(|i| fixed >> i & 1 == 0 || other.constants()[i] == atom.constants()[i])
+                    && (0..arity)
+                        .all(|i| fixed >> i & 1 == 0 || other.constants()[i] == atom.constants()[i])
             };
             if signature.atoms().iter().filter(agree).count() >= 2 {
                 let term = |i: usize| match fixed >> i & 1 {

@@ -19,7 +19,12 @@ impl Encoding {
     pub(crate) fn counted(&self, measure: Measure) -> Vec<Vec<Lit>> {
         let of_slot = |slot: &super::Slot| -> Vec<Lit> {
             match measure {
-                Measure::Cost => [slot.present].iter().chain(&slot.positive).chain(&slot.negative).copied().collect(),
+                Measure::Cost => [slot.present]
+                    .iter()
+                    .chain(&slot.positive)
+                    .chain(&slot.negative)
+                    .copied()
+                    .collect(),
                 Measure::Negative => slot.negative.clone(),
                 Measure::Ground => (self.candidates.iter().enumerate())
                     .filter(|(_, candidate)| candidate.ground)
@@ -28,11 +33,6 @@ impl Encoding {
             }
         };
         self.slots.iter().map(of_slot).collect()
-    }
-
-    /// The value of a measure in the model found last.
-    pub(crate) fn value(&self, measure: Measure) -> usize {
-        self.counted(measure).iter().flatten().filter(|literal| self.is_true(**literal)).count()
     }
 
     /// The assumption that a measure is at most `bound`; the counter grows as needed.
@@ -51,7 +51,11 @@ impl Encoding {
                 Measure::Negative => self.negative = counter,
             }
         }
-        self.counter(measure).get(bound).map(|literal| -literal).into_iter().collect()
+        self.counter(measure)
+            .get(bound)
+            .map(|literal| -literal)
+            .into_iter()
+            .collect()
     }
 
     fn counter(&self, measure: Measure) -> &[Lit] {
@@ -64,9 +68,15 @@ impl Encoding {
 
     /// Literals of which the k-th holds if more than k of all the literals do, for k up to `limit`.
     fn totals(&mut self, groups: Vec<Vec<Lit>>, limit: usize) -> Vec<Lit> {
-        let mut level: Vec<Vec<Lit>> = groups.into_iter().map(|group| self.total(&group, limit)).collect();
+        let mut level: Vec<Vec<Lit>> = groups
+            .into_iter()
+            .map(|group| self.total(&group, limit))
+            .collect();
         while level.len() > 1 {
-            level = level.chunks(2).map(|pair| self.merged(&pair[0], pair.get(1).map_or(&[], |b| b), limit)).collect();
+            level = level
+                .chunks(2)
+                .map(|pair| self.merged(&pair[0], pair.get(1).map_or(&[], |b| b), limit))
+                .collect();
         }
         level.pop().unwrap_or_default()
     }
@@ -93,7 +103,11 @@ impl Encoding {
                 if sum > 0 {
                     let from_a = i.checked_sub(1).map(|i| -a[i]);
                     let from_b = j.checked_sub(1).map(|j| -b[j]);
-                    let clause: Vec<Lit> = [sums[sum - 1]].into_iter().chain(from_a).chain(from_b).collect();
+                    let clause: Vec<Lit> = [sums[sum - 1]]
+                        .into_iter()
+                        .chain(from_a)
+                        .chain(from_b)
+                        .collect();
                     self.solver.add(&clause);
                 }
             }

@@ -16,9 +16,15 @@ impl Encoding {
                     continue;
                 }
                 let mut exclusive = vec![-first.present, -second.present, -self.deterministic];
+                #[expect(
+                    clippy::needless_range_loop,
+                    reason = "i numbers a candidate in several lists"
+                )]
                 for i in 0..self.candidates.len() {
                     for (positive, negative) in [(a, b), (b, a)] {
-                        let both = self.solver.both(implied[positive][i], self.slots[negative].negative[i]);
+                        let both = self
+                            .solver
+                            .both(implied[positive][i], self.slots[negative].negative[i]);
                         exclusive.push(both);
                         self.justified.entry((negative, i)).or_default().push(both);
                     }

@@ -31,7 +31,8 @@ impl Encoding {
                 }
                 // Parallel edges fill their places from the front.
                 for second in first + 1..self.slots.len() {
-                    let (before, after) = (self.slots[second - 1].present, self.slots[second].present);
+                    let (before, after) =
+                        (self.slots[second - 1].present, self.slots[second].present);
                     self.solver.add(&[-after, before]);
                 }
                 groups.push((to, (first..self.slots.len()).collect()));
@@ -40,16 +41,28 @@ impl Encoding {
         }
         // A state that no edge enters is one state too many.
         for to in 1..self.shape.states {
-            let entering: Vec<Lit> =
-                self.slots.iter().filter(|slot| slot.to == to).map(|slot| slot.present).collect();
+            let entering: Vec<Lit> = self
+                .slots
+                .iter()
+                .filter(|slot| slot.to == to)
+                .map(|slot| slot.present)
+                .collect();
             self.solver.add(&entering);
         }
     }
 
     fn new_slot(&mut self, from: usize, to: usize) -> Slot {
         let present = self.solver.fresh_absent();
-        let positive: Vec<Lit> = self.candidates.iter().map(|_| self.solver.fresh_absent()).collect();
-        let negative: Vec<Lit> = self.candidates.iter().map(|_| self.solver.fresh_absent()).collect();
+        let positive: Vec<Lit> = self
+            .candidates
+            .iter()
+            .map(|_| self.solver.fresh_absent())
+            .collect();
+        let negative: Vec<Lit> = self
+            .candidates
+            .iter()
+            .map(|_| self.solver.fresh_absent())
+            .collect();
         for (p, n) in positive.iter().zip(&negative) {
             self.solver.add(&[-p, present]);
             self.solver.add(&[-n, present]);
@@ -64,14 +77,24 @@ impl Encoding {
                 }
             }
         }
-        Slot { from, to, present, positive, negative }
+        Slot {
+            from,
+            to,
+            present,
+            positive,
+            negative,
+        }
     }
 
     /// Literals that no smallest machine has, because leaving them out changes nothing on the data: a positive one that
     /// another positive one implies or never meets, and a negative one that blocks no observation and keeps nothing
     /// apart.
     pub(super) fn exclude_idle_literals(&mut self, observations: &[AtomSet]) {
-        let meet = |a: &AtomSet, b: &AtomSet| observations.iter().any(|o| o.intersects(a) && o.intersects(b));
+        let meet = |a: &AtomSet, b: &AtomSet| {
+            observations
+                .iter()
+                .any(|o| o.intersects(a) && o.intersects(b))
+        };
         for (x, a) in self.statics.iter().enumerate() {
             for b in &self.statics[x + 1..] {
                 let (mask_a, mask_b) = (&self.candidates[*a].mask, &self.candidates[*b].mask);
@@ -85,7 +108,9 @@ impl Encoding {
         for i in &self.statics {
             let mask = &self.candidates[*i].mask;
             let blocks: Vec<usize> = (self.candidates.iter().enumerate())
-                .filter(|(_, other)| other.forall || !other.mask.is_subset(mask) && meet(&other.mask, mask))
+                .filter(|(_, other)| {
+                    other.forall || !other.mask.is_subset(mask) && meet(&other.mask, mask)
+                })
                 .map(|(a, _)| a)
                 .collect();
             for (s, slot) in self.slots.iter().enumerate() {

@@ -9,6 +9,7 @@ mod cost;
 mod determinism;
 mod edges;
 mod solver;
+mod symmetry;
 mod traces;
 
 use std::collections::HashMap;
@@ -49,7 +50,13 @@ impl Shape {
         let cyclic = self.options.cyclic;
         let inner = (0..self.states).filter(|to| if cyclic { *to != from } else { *to > from });
         let terminal = [self.accept(), self.reject()];
-        inner.chain(terminal.into_iter().take(if self.rejecting { 2 } else { 1 })).collect()
+        inner
+            .chain(
+                terminal
+                    .into_iter()
+                    .take(if self.rejecting { 2 } else { 1 }),
+            )
+            .collect()
     }
 }
 
@@ -72,8 +79,10 @@ pub(crate) struct Encoding {
     holds: HashMap<(usize, u32), Lit>,
     /// For each node and state: the run is there, the terminal states included.
     states: Vec<Vec<Lit>>,
-    /// Shared conjunctions: a `forall` blocks the edge at this place since that node.
-    blocked: HashMap<(usize, usize, usize, bool), Lit>,
+    /// For each place, and for each `forall` whether it is complete: no `forall` blocks the edge.
+    open: HashMap<(usize, Vec<Lit>), Lit>,
+    /// For a literal on an edge and what it needs: the former is there, the latter missing.
+    blocked: HashMap<(Lit, Lit), Lit>,
     /// For each node, earlier node and state: the run was there all the time.
     stayed: HashMap<(usize, usize, usize), Lit>,
     /// Counters: literal k says "more than k".
@@ -85,7 +94,12 @@ pub(crate) struct Encoding {
 impl Encoding {
     /// The encoding without traces. `observations` are all that occur in the data, also in traces not added yet: they
     /// tell which literals can never be of use.
-    pub(crate) fn new(shape: Shape, candidates: &[Candidate], observations: &[AtomSet], watch: &Watch) -> Self {
+    pub(crate) fn new(
+        shape: Shape,
+        candidates: &[Candidate],
+        observations: &[AtomSet],
+        watch: &Watch,
+    ) -> Self {
         let (foralls, statics) = (0..candidates.len()).partition(|i| candidates[*i].forall);
         let mut solver = Solver::new();
         solver.watch(watch);
@@ -104,6 +118,7 @@ impl Encoding {
             justified: HashMap::new(),
             holds: HashMap::new(),
             states: vec![root],
+            open: HashMap::new(),
             blocked: HashMap::new(),
             stayed: HashMap::new(),
             cost: Vec::new(),
@@ -113,6 +128,7 @@ impl Encoding {
         encoding.add_edges();
         encoding.add_determinism();
         encoding.exclude_idle_literals(observations);
+        encoding.break_symmetries();
         encoding
     }
 
@@ -139,18 +155,30 @@ impl Encoding {
 
     /// Asks for a deterministic machine under further assumptions; `None` if a limit was reached.
     pub(crate) fn solve(&mut self, assumptions: &[Lit]) -> Option<bool> {
-        let all: Vec<Lit> = assumptions.iter().copied().chain([self.deterministic]).collect();
+        let all: Vec<Lit> = assumptions
+            .iter()
+            .copied()
+            .chain([self.deterministic])
+            .collect();
         self.solver.solve(&all)
     }
 
-    /// Asks for any machine at all, for so many conflicts. "No" is a proof that none has this shape.
-    pub(crate) fn solve_limited(&mut self, conflicts: i32) -> Option<bool> {
-        let assumptions = [self.deterministic];
-        self.solver.solve_limited(&assumptions, conflicts)
+    /// As [`Encoding::solve`], giving up after so many conflicts.
+    pub(crate) fn solve_limited(&mut self, assumptions: &[Lit], conflicts: i32) -> Option<bool> {
+        let all: Vec<Lit> = assumptions
+            .iter()
+            .copied()
+            .chain([self.deterministic])
+            .collect();
+        self.solver.solve_limited(&all, conflicts)
     }
 
     /// As [`Encoding::solve`], with a clause that holds for this question only.
-    pub(crate) fn solve_with_clause(&mut self, assumptions: &[Lit], clause: &[Lit]) -> Option<bool> {
+    pub(crate) fn solve_with_clause(
+        &mut self,
+        assumptions: &[Lit],
+        clause: &[Lit],
+    ) -> Option<bool> {
         let active = self.solver.fresh_absent();
         let guarded: Vec<Lit> = clause.iter().copied().chain([-active]).collect();
         self.solver.add(&guarded);

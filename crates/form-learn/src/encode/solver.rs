@@ -26,11 +26,21 @@ pub(crate) struct Watch {
 impl Watch {
     /// Why the search should end now, if it should.
     pub(crate) fn reason(&self) -> Option<StopReason> {
-        if self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        if self
+            .interrupt
+            .as_ref()
+            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+        {
             Some(StopReason::Interrupted)
-        } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        } else if self
+            .deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+        {
             Some(StopReason::Time)
-        } else if self.memory.is_some_and(|limit| resident_bytes().is_some_and(|used| used > limit)) {
+        } else if self
+            .memory
+            .is_some_and(|limit| resident_bytes().is_some_and(|used| used > limit))
+        {
             Some(StopReason::Memory)
         } else {
             None
@@ -61,7 +71,12 @@ pub(crate) struct Solver {
 
 impl Solver {
     pub(crate) fn new() -> Self {
-        let mut solver = Self { cadical: Cadical::new(), variables: TRUE, clauses: 0, calls: 0 };
+        let mut solver = Self {
+            cadical: Cadical::new(),
+            variables: TRUE,
+            clauses: 0,
+            calls: 0,
+        };
         solver.add(&[TRUE]);
         solver
     }
@@ -88,7 +103,8 @@ impl Solver {
             return;
         }
         self.clauses += 1;
-        self.cadical.add_clause(clause.iter().copied().filter(|literal| *literal != FALSE));
+        self.cadical
+            .add_clause(clause.iter().copied().filter(|literal| *literal != FALSE));
     }
 
     /// A literal that implies both.
@@ -114,6 +130,8 @@ impl Solver {
 
     /// The value of a literal in the model found last.
     pub(crate) fn is_true(&self, literal: Lit) -> bool {
-        self.cadical.value(literal.abs()).is_some_and(|value| value == (literal > 0))
+        self.cadical
+            .value(literal.abs())
+            .is_some_and(|value| value == (literal > 0))
     }
 }

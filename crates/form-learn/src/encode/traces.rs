@@ -6,15 +6,6 @@ use super::Encoding;
 use super::solver::{FALSE, Lit, TRUE};
 use crate::tree::Tree;
 
-/// A `forall` at a node, for a run that is in a given state before it.
-#[derive(Clone, Copy)]
-enum Complete {
-    No,
-    Yes,
-    /// If this literal holds.
-    If(Lit),
-}
-
 impl Encoding {
     /// Encodes the nodes of the tree that are new since the last call.
     pub(crate) fn extend(&mut self, tree: &Tree, observations: &[AtomSet]) {
@@ -39,7 +30,11 @@ impl Encoding {
         let mut otherwise = vec![holds, -present];
         for i in &self.statics {
             let true_here = self.candidates[*i].mask.intersects(observation);
-            let wrong = if true_here { &self.slots[slot].negative } else { &self.slots[slot].positive }[*i];
+            let wrong = if true_here {
+                &self.slots[slot].negative
+            } else {
+                &self.slots[slot].positive
+            }[*i];
             self.solver.add(&[-holds, -wrong]);
             otherwise.push(wrong);
         }
@@ -64,12 +59,21 @@ impl Encoding {
         let mut after: Vec<Lit> = (0..inner)
             .map(|state| {
                 // Without cycles a run never comes to a state with a lower number.
-                let reachable = self.shape.options.cyclic || before[..=state].iter().any(|l| *l != FALSE);
-                if end.is_none() && reachable { self.solver.fresh() } else { FALSE }
+                let reachable =
+                    self.shape.options.cyclic || before[..=state].iter().any(|l| *l != FALSE);
+                if end.is_none() && reachable {
+                    self.solver.fresh()
+                } else {
+                    FALSE
+                }
             })
             .collect();
         after.push(if end == Some(Kind::Goal) { TRUE } else { FALSE });
-        after.push(if end == Some(Kind::DeadEnd) { TRUE } else { FALSE });
+        after.push(if end == Some(Kind::DeadEnd) {
+            TRUE
+        } else {
+            FALSE
+        });
         if end.is_none() {
             self.solver.add(&after[..inner]);
             for a in 0..inner {
@@ -88,106 +92,101 @@ impl Encoding {
         let mut somewhere = vec![-here, after[from]];
         somewhere.extend(groups.iter().map(|(to, _)| after[*to]));
         self.solver.add(&somewhere);
-        let complete: Vec<Complete> =
-            (0..self.foralls.len()).map(|f| self.complete(tree, node, f, from)).collect();
+        let complete: Vec<Lit> = (0..self.foralls.len())
+            .map(|f| self.complete(tree, node, f, from))
+            .collect();
+        let observation = tree.node(node).observation;
         for (to, slots) in groups {
-            if after[to] != FALSE {
-                self.add_cause(tree, node, &[-here, -after[to]], &slots, &complete);
-            }
-            for slot in slots {
-                self.add_effect(tree, node, [-here, after[to]], slot, &complete);
-            }
-        }
-    }
-
-    /// A move needs an edge that fires; `unless` are the negated premises.
-    fn add_cause(&mut self, tree: &Tree, node: usize, unless: &[Lit], slots: &[usize], complete: &[Complete]) {
-        if let [slot] = slots {
-            return self.add_fires(tree, node, unless, *slot, complete);
-        }
-        let mut some = unless.to_vec();
-        for slot in slots {
-            let this = self.solver.fresh();
-            self.add_fires(tree, node, &[-this], *slot, complete);
-            some.push(this);
-        }
-        self.solver.add(&some);
-    }
-
-    /// The edge at this place fires.
-    fn add_fires(&mut self, tree: &Tree, node: usize, unless: &[Lit], slot: usize, complete: &[Complete]) {
-        let mut require = |literals: &[Lit]| {
-            let clause: Vec<Lit> = unless.iter().chain(literals).copied().collect();
-            self.solver.add(&clause);
-        };
-        require(&[self.holds[&(slot, tree.node(node).observation)]]);
-        for (f, complete) in self.foralls.iter().zip(complete) {
-            let (positive, negative) = (self.slots[slot].positive[*f], self.slots[slot].negative[*f]);
-            match complete {
-                Complete::No => require(&[-positive]),
-                Complete::Yes => require(&[-negative]),
-                Complete::If(literal) => {
-                    require(&[-positive, *literal]);
-                    require(&[-negative, -literal]);
+            // A move needs an edge that fires, and an edge that fires is followed.
+            let mut cause = vec![-here, -after[to]];
+            for slot in &slots {
+                let holds = self.holds[&(*slot, observation)];
+                let open = self.open(*slot, &complete);
+                self.solver.add(&[-here, -holds, -open, after[to]]);
+                if after[to] == FALSE {
+                    continue;
+                }
+                if let [_] = slots[..] {
+                    self.solver.add(&[-here, -after[to], holds]);
+                    self.solver.add(&[-here, -after[to], open]);
+                } else {
+                    cause.push(self.solver.both(holds, open));
                 }
             }
+            if slots.len() > 1 {
+                self.solver.add(&cause);
+            }
         }
     }
 
-    /// An edge that fires is followed: its observation holds and no `forall` blocks it.
-    fn add_effect(&mut self, tree: &Tree, node: usize, unless: [Lit; 2], slot: usize, complete: &[Complete]) {
-        let mut clause = unless.to_vec();
-        clause.push(-self.holds[&(slot, tree.node(node).observation)]);
+    /// The edge at this place is not blocked by a `forall`, given for each of them whether it is complete. Nodes at
+    /// which the same have come up since the same time share the literal.
+    fn open(&mut self, slot: usize, complete: &[Lit]) -> Lit {
+        if complete.is_empty() {
+            return TRUE;
+        }
+        let key = (slot, complete.to_vec());
+        if let Some(open) = self.open.get(&key) {
+            return *open;
+        }
+        let open = self.solver.fresh();
+        let mut blocked = vec![open];
         for (f, complete) in complete.iter().enumerate() {
             let i = self.foralls[f];
-            let (positive, negative) = (self.slots[slot].positive[i], self.slots[slot].negative[i]);
-            match complete {
-                Complete::No => clause.push(positive),
-                Complete::Yes => clause.push(negative),
-                Complete::If(literal) => {
-                    // Without cycles the literal depends on the earlier node alone, and nodes share the conjunctions.
-                    let since = tree.node(node).complete_since[f].unwrap_or(node);
-                    let key = if self.shape.options.cyclic { tree.node(node).parent } else { since };
-                    for (sign, a, b) in [(true, positive, -literal), (false, negative, *literal)] {
-                        let both = match self.blocked.get(&(slot, f, key, sign)) {
-                            Some(both) if !self.shape.options.cyclic => *both,
-                            _ => self.solver.both(a, b),
-                        };
-                        self.blocked.insert((slot, f, key, sign), both);
-                        clause.push(both);
-                    }
-                }
+            for (literal, missing) in [
+                (self.slots[slot].positive[i], -complete),
+                (self.slots[slot].negative[i], *complete),
+            ] {
+                self.solver.add(&[-open, -literal, -missing]);
+                blocked.push(self.blocks(literal, missing));
             }
         }
-        self.solver.add(&clause);
+        self.solver.add(&blocked);
+        self.open.insert(key, open);
+        open
+    }
+
+    /// The literal stands on its edge and what it needs is missing.
+    fn blocks(&mut self, literal: Lit, missing: Lit) -> Lit {
+        match missing {
+            TRUE => literal,
+            FALSE => FALSE,
+            missing => match self.blocked.get(&(literal, missing)) {
+                Some(blocked) => *blocked,
+                None => {
+                    let blocked = self.solver.both(literal, missing);
+                    self.blocked.insert((literal, missing), blocked);
+                    blocked
+                }
+            },
+        }
     }
 
     /// Whether the `forall` holds at the node, for a run that was in `state` before it: whether it was there already
     /// when the last of the atoms needed began to come up.
-    fn complete(&mut self, tree: &Tree, node: usize, f: usize, state: usize) -> Complete {
+    fn complete(&mut self, tree: &Tree, node: usize, f: usize, state: usize) -> Lit {
         let Some(since) = tree.node(node).complete_since[f] else {
-            return Complete::No;
+            return FALSE;
         };
         let parent = tree.node(node).parent;
-        let literal = if since == parent {
+        if since == parent {
             TRUE
         } else if self.shape.options.cyclic {
             self.stayed(tree, since, parent, state)
         } else {
             // There and there again: without cycles it has not left in between.
             self.states[since][state]
-        };
-        match literal {
-            TRUE => Complete::Yes,
-            FALSE => Complete::No,
-            literal => Complete::If(literal),
         }
     }
 
     /// The run is in `state` at every node from `since` to `node`.
     fn stayed(&mut self, tree: &Tree, since: usize, node: usize, state: usize) -> Lit {
         let mut path = vec![node];
-        while path[path.len() - 1] != since && !self.stayed.contains_key(&(path[path.len() - 1], since, state)) {
+        while path[path.len() - 1] != since
+            && !self
+                .stayed
+                .contains_key(&(path[path.len() - 1], since, state))
+        {
             path.push(tree.node(path[path.len() - 1]).parent);
         }
         let mut stayed = FALSE;
