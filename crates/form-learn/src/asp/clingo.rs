@@ -190,19 +190,37 @@ mod tests {
     #[test]
     fn other_answers_are_told_apart() {
         let read = |value: Value| read(&value, &candidates());
-        assert_eq!(read(json!({"Result": "UNSATISFIABLE"})), Ok(Answer::Unsatisfiable));
-        assert_eq!(read(json!({"Result": "UNKNOWN", "INTERRUPTED": 1})), Ok(Answer::Unknown));
-        assert_eq!(read(json!({"Result": "SATISFIABLE", "INTERRUPTED": 1})), Ok(Answer::Unknown));
+        assert_eq!(
+            read(json!({"Result": "UNSATISFIABLE"})),
+            Ok(Answer::Unsatisfiable)
+        );
+        assert_eq!(
+            read(json!({"Result": "UNKNOWN", "INTERRUPTED": 1})),
+            Ok(Answer::Unknown)
+        );
+        assert_eq!(
+            read(json!({"Result": "SATISFIABLE", "INTERRUPTED": 1})),
+            Ok(Answer::Unknown)
+        );
         assert!(read(json!({})).is_err());
         let odd = json!({"Result": "OPTIMUM FOUND", "Call": [{"Witnesses": [{"Value": ["pos(0,1,0,obs(red))"]}]}]});
-        assert_eq!(read(odd), Err("`pos(0,1,0,obs(red))` is none of its atoms".to_owned()));
+        assert_eq!(
+            read(odd),
+            Err("`pos(0,1,0,obs(red))` is none of its atoms".to_owned())
+        );
     }
 
     #[test]
     fn a_missing_program_says_how_to_get_it() {
         let signature = Signature::parse(["goal"]).unwrap();
         let missing = Path::new("no-such-clingo");
-        let error = learn_with_clingo(&signature, &[], &Options::default(), &Limits::default(), missing);
+        let error = learn_with_clingo(
+            &signature,
+            &[],
+            &Options::default(),
+            &Limits::default(),
+            missing,
+        );
         assert!(error.unwrap_err().to_string().contains("package `gringo`"));
     }
 }

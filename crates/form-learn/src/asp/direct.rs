@@ -69,7 +69,7 @@ const RUNS: &str = "
 % Listing 1 and ground atoms: whether static literals fail depends on the observation alone.
 holds(e_pred(P),I) :- instance(e_pred(P),O), observation(I,O).
 holds(O,I) :- static(O), observation(I,O).
-n_phi(X,Y,E,I) :- pos(X,Y,E,L), static(L), observed(_,I), not holds(L,I).
+n_phi(X,Y,E,I) :- pos(X,Y,E,L), static(L), observation(I,_), not holds(L,I).
 n_phi(X,Y,E,I) :- neg(X,Y,E,L), static(L), holds(L,I).
 
 % Listing 2: the buffer since the state was entered. Unlike there `a_pred` stays true until the state is left.
@@ -80,13 +80,13 @@ a_pred(L,N) :- universal(L), observed(N,_), not not_all_p_hold(L,N).
 n_all(X,Y,E,N) :- pos(X,Y,E,L), universal(L), observed(N,_), not a_pred(L,N).
 n_all(X,Y,E,N) :- neg(X,Y,E,L), universal(L), a_pred(L,N).
 
-% The state after each node. Determinism makes it one.
-phi(X,Y,E,N) :- ed(X,Y,E), observed(N,I), not n_phi(X,Y,E,I), not n_all(X,Y,E,N).
+% The state after each node is chosen, then forced: deriving it along the tree is many times slower to ground.
+phi(X,Y,N) :- ed(X,Y,E), observed(N,I), not n_phi(X,Y,E,I), not n_all(X,Y,E,N).
 st(0,0).
-delta(X,Y,N) :- parent(N,M), st(M,X), phi(X,Y,E,N).
-moved(N) :- delta(_,_,N).
-st(N,Y) :- delta(_,Y,N).
-st(N,X) :- parent(N,M), st(M,X), not moved(N).
+{ st(N,X) : state(X); st(N,X) : terminal(X) } = 1 :- observed(N,_).
+moved(N) :- parent(N,M), st(M,X), not st(N,X).
+:- parent(N,M), st(M,X), phi(X,Y,N), not st(N,Y).
+:- parent(N,M), st(M,X), st(N,Y), X != Y, not phi(X,Y,N).
 
 % The examples. Every node that ends no goal trace and no dead-end trace is the end or a prefix of an incomplete one.
 :- goal(N), not st(N,u_acc).
@@ -122,16 +122,16 @@ const OBJECTIVE: &str = "
 /// assert!(program.contains("slot(0,u_acc,0)."));
 /// # Ok::<(), form_core::Error>(())
 /// ```
-pub fn to_asp(
-    signature: &Signature,
-    traces: &[Trace],
-    options: &Options,
-    states: usize,
-) -> String {
+pub fn to_asp(signature: &Signature, traces: &[Trace], options: &Options, states: usize) -> String {
     let rejecting = traces.iter().any(|trace| trace.kind() == Kind::DeadEnd);
     let mut program = format!("% The smallest machine with {states} non-terminal state(s).\n");
     // Writing to a string cannot fail, here and below.
     let _ = writeln!(program, "state(0..{}).", states.saturating_sub(1));
+    program.push_str(if rejecting {
+        "terminal(u_acc). terminal(u_rej).\n"
+    } else {
+        "terminal(u_acc).\n"
+    });
     for (from, to) in targets(states, rejecting, options.cyclic) {
         for k in 0..options.max_disjuncts {
             let _ = writeln!(program, "slot({from},{to},{k}).");
@@ -159,21 +159,27 @@ pub(super) fn targets(states: usize, rejecting: bool, cyclic: bool) -> Vec<(Stri
     let mut pairs = Vec::new();
     for from in 0..states {
         let others = (0..states).filter(|&to| if cyclic { to != from } else { to > from });
-        let terminal = ["u_acc", "u_rej"].into_iter().take(1 + usize::from(rejecting));
+        let terminal = ["u_acc", "u_rej"]
+            .into_iter()
+            .take(1 + usize::from(rejecting));
         let names = others.map(|to| to.to_string());
-        pairs.extend(
-            (names.chain(terminal.map(str::to_owned))).map(|to| (from.to_string(), to)),
-        );
+        pairs.extend((names.chain(terminal.map(str::to_owned))).map(|to| (from.to_string(), to)));
     }
     pairs
 }
 
 /// The atoms edges may be made of, what they are about, and which follow from which.
 fn write_literals(program: &mut String, signature: &Signature, candidates: &[Candidate]) {
-    program.push_str("\n% The atoms that may stand on edges, and the instances of the quantified ones.\n");
+    program.push_str(
+        "\n% The atoms that may stand on edges, and the instances of the quantified ones.\n",
+    );
     let terms: Vec<String> = candidates.iter().map(|c| atom_to_asp(&c.atom)).collect();
     for (candidate, term) in candidates.iter().zip(&terms) {
-        let sort = if candidate.forall { "universal" } else { "static" };
+        let sort = if candidate.forall {
+            "universal"
+        } else {
+            "static"
+        };
         let _ = write!(program, "{sort}({term}).");
         if candidate.ground {
             let _ = write!(program, " ground({term}).");
@@ -208,7 +214,8 @@ fn write_tree(program: &mut String, signature: &Signature, traces: &[Trace]) {
             .collect();
         let _ = writeln!(program, "{}", facts.join(" "));
     }
-    program.push_str("% The tree of the traces: each node, the one before it and its observation.\n");
+    program
+        .push_str("% The tree of the traces: each node, the one before it and its observation.\n");
     let mut nodes: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let mut ends: BTreeSet<(usize, &str)> = BTreeSet::new();
     for trace in traces {

@@ -101,7 +101,13 @@ pub fn to_ilasp(
     task.push_str(BACKGROUND);
     task.push_str(&instances(signature, &candidates));
     let rejecting = traces.iter().any(|trace| trace.kind() == Kind::DeadEnd);
-    let name = |state: String| if state.starts_with('u') { state } else { format!("u{state}") };
+    let name = |state: String| {
+        if state.starts_with('u') {
+            state
+        } else {
+            format!("u{state}")
+        }
+    };
     let pairs: Vec<(String, String)> = (targets(states, rejecting, options.cyclic).into_iter())
         .map(|(from, to)| (name(from), name(to)))
         .collect();

@@ -38,7 +38,13 @@ pub fn learn_with_ilasp(
         let task = to_ilasp(signature, traces, options, states);
         file.write_all(task.as_bytes()).map_err(io)?;
         let path = file.path().to_string_lossy();
-        let ended = run(program, &["--version=4", &path], String::new(), &deadline, HINT)?;
+        let ended = run(
+            program,
+            &["--version=4", &path],
+            String::new(),
+            &deadline,
+            HINT,
+        )?;
         if let Some(outcome) = stopped(&ended, states) {
             return Ok(outcome);
         }
@@ -171,7 +177,9 @@ n_phi(u1,u_acc,0,V1) :- step(V1), obs(on(a, \"B\"), V1).
     fn printed_rules_become_a_machine() {
         let candidates = vocabulary(&signature(), true);
         let choice = read(PRINTED, &candidates).unwrap().unwrap();
-        let learnt = choice.into_learnt(&candidates, &signature(), &[], 2).unwrap();
+        let learnt = choice
+            .into_learnt(&candidates, &signature(), &[], 2)
+            .unwrap();
         insta::assert_snapshot!(learnt.machine, @r"
         machine learnt
         initial u0
@@ -179,7 +187,10 @@ n_phi(u1,u_acc,0,V1) :- step(V1), obs(on(a, \"B\"), V1).
         u0 -> u1    : forall X. yellow(X)
         u1 -> u_acc : Goal and not on(a, B)
         ");
-        assert_eq!((learnt.cost.size, learnt.cost.ground, learnt.cost.negative), (5, 1, 1));
+        assert_eq!(
+            (learnt.cost.size, learnt.cost.ground, learnt.cost.negative),
+            (5, 1, 1)
+        );
     }
 
     #[test]
@@ -197,15 +208,23 @@ n_phi(u1,u_acc,0,V1) :- step(V1), obs(on(a, \"B\"), V1).
             "n_phi(u0,u1,0,V1) :- obs(\"Goal\",V1), e_pred(yellow,V1).",
             "n_phi(u0,u1,0,V1) :- step(V1).",
         ] {
-            assert_eq!(read(odd), Err(format!("`{odd}` is no rule of the hypothesis space")));
+            assert_eq!(
+                read(odd),
+                Err(format!("`{odd}` is no rule of the hypothesis space"))
+            );
         }
     }
 
     #[test]
     fn a_missing_program_says_where_it_is_published() {
         let missing = Path::new("no-such-ilasp");
-        let error =
-            learn_with_ilasp(&signature(), &[], &Options::default(), &Limits::default(), missing);
+        let error = learn_with_ilasp(
+            &signature(),
+            &[],
+            &Options::default(),
+            &Limits::default(),
+            missing,
+        );
         assert!(error.unwrap_err().to_string().contains("closed source"));
     }
 }

@@ -36,7 +36,9 @@ pub(super) struct Output {
 
 impl<'a> Deadline<'a> {
     pub(super) fn new(limits: &'a Limits) -> Self {
-        let end = limits.time.and_then(|time| Instant::now().checked_add(time));
+        let end = limits
+            .time
+            .and_then(|time| Instant::now().checked_add(time));
         Self { limits, end }
     }
 
@@ -161,7 +163,13 @@ mod tests {
 
     fn shell(script: &str, limits: &Limits) -> Result<Ended> {
         let deadline = Deadline::new(limits);
-        run(Path::new("sh"), &["-c", script], "in".to_owned(), &deadline, "a shell")
+        run(
+            Path::new("sh"),
+            &["-c", script],
+            "in".to_owned(),
+            &deadline,
+            "a shell",
+        )
     }
 
     #[test]
@@ -170,7 +178,10 @@ mod tests {
         let Ended::Finished(output) = ended else {
             panic!("it ends by itself")
         };
-        assert_eq!((output.stdout.as_str(), output.status.code()), ("in", Some(3)));
+        assert_eq!(
+            (output.stdout.as_str(), output.status.code()),
+            ("in", Some(3))
+        );
         let message = output.failure(Path::new("sh")).to_string();
         assert_eq!(message, "`sh` failed (exit status: 3): problem; in");
     }
@@ -181,7 +192,10 @@ mod tests {
             time: Some(Duration::from_millis(20)),
             ..Limits::default()
         };
-        assert!(matches!(shell("exec sleep 60", &limits), Ok(Ended::TimedOut)));
+        assert!(matches!(
+            shell("exec sleep 60", &limits),
+            Ok(Ended::TimedOut)
+        ));
     }
 
     #[test]
@@ -191,16 +205,28 @@ mod tests {
             interrupt: Some(flag),
             ..Limits::default()
         };
-        assert!(matches!(shell("exec sleep 60", &limits), Ok(Ended::Interrupted)));
+        assert!(matches!(
+            shell("exec sleep 60", &limits),
+            Ok(Ended::Interrupted)
+        ));
     }
 
     #[test]
     fn a_missing_program_is_told_apart() {
         let limits = Limits::default();
         let deadline = Deadline::new(&limits);
-        let error = run(Path::new("no-such-solver"), &[], String::new(), &deadline, "get it")
-            .err()
-            .unwrap();
-        assert_eq!(error.to_string(), "cannot find the program `no-such-solver`: get it");
+        let error = run(
+            Path::new("no-such-solver"),
+            &[],
+            String::new(),
+            &deadline,
+            "get it",
+        )
+        .err()
+        .unwrap();
+        assert_eq!(
+            error.to_string(),
+            "cannot find the program `no-such-solver`: get it"
+        );
     }
 }

@@ -40,13 +40,21 @@ struct Candidate {
 
 impl Candidate {
     fn holds(&self, newest: u32, buffer: u32) -> bool {
-        if self.forall { buffer & self.mask == self.mask } else { newest & self.mask != 0 }
+        if self.forall {
+            buffer & self.mask == self.mask
+        } else {
+            newest & self.mask != 0
+        }
     }
 
     /// Whether this holds wherever `other` does, as far as the problem counts it.
     fn follows_from(&self, other: &Self) -> bool {
         self.forall == other.forall
-            && if self.forall { self.mask & !other.mask == 0 } else { other.mask & !self.mask == 0 }
+            && if self.forall {
+                self.mask & !other.mask == 0
+            } else {
+                other.mask & !self.mask == 0
+            }
     }
 }
 
@@ -54,7 +62,11 @@ impl Candidate {
 /// at least two atoms agree in the others.
 fn atoms(signature: &Signature, first_order: bool) -> Vec<Candidate> {
     let mut all: Vec<Candidate> = (signature.atoms().iter().enumerate())
-        .map(|(i, atom)| Candidate { mask: 1 << i, forall: false, ground: !atom.constants().is_empty() })
+        .map(|(i, atom)| Candidate {
+            mask: 1 << i,
+            forall: false,
+            ground: !atom.constants().is_empty(),
+        })
         .collect();
     let mut patterns: Vec<(String, Vec<Option<String>>)> = Vec::new();
     for atom in signature.atoms() {
@@ -83,7 +95,11 @@ fn atoms(signature: &Signature, first_order: bool) -> Vec<Candidate> {
             .sum();
         if terms.iter().all(Option::is_none) || mask.count_ones() >= 2 {
             for forall in [false, true] {
-                all.push(Candidate { mask, forall, ground: false });
+                all.push(Candidate {
+                    mask,
+                    forall,
+                    ground: false,
+                });
             }
         }
     }
@@ -137,7 +153,9 @@ impl<'a> Search<'a> {
             atoms,
             traces,
             states,
-            labels: (0..MAX_SIZE).map(|literals| labels(problem, atoms, literals)).collect(),
+            labels: (0..MAX_SIZE)
+                .map(|literals| labels(problem, atoms, literals))
+                .collect(),
             implied: atoms.iter().map(follow).collect(),
             outgoing: vec![Vec::new(); states],
             found: None,
@@ -184,7 +202,13 @@ impl<'a> Search<'a> {
     }
 
     /// Adds an edge or none to each of the targets.
-    fn choose(&self, targets: &[usize], size: usize, edges: &mut Outgoing, sets: &mut Vec<Outgoing>) {
+    fn choose(
+        &self,
+        targets: &[usize],
+        size: usize,
+        edges: &mut Outgoing,
+        sets: &mut Vec<Outgoing>,
+    ) {
         let Some((&to, rest)) = targets.split_first() else {
             if size == 0 && self.justified(edges) {
                 sets.push(edges.clone());
@@ -194,8 +218,15 @@ impl<'a> Search<'a> {
         self.choose(rest, size, edges, sets);
         for literals in 1..size {
             for &(positive, negative) in &self.labels[literals] {
-                let edge = Edge { to, positive, negative };
-                if edges.iter().all(|other| other.to == to || self.apart(other, &edge)) {
+                let edge = Edge {
+                    to,
+                    positive,
+                    negative,
+                };
+                if edges
+                    .iter()
+                    .all(|other| other.to == to || self.apart(other, &edge))
+                {
                     edges.push(edge);
                     self.choose(rest, size - 1 - literals, edges, sets);
                     edges.pop();
@@ -220,11 +251,14 @@ impl<'a> Search<'a> {
     fn justified(&self, edges: &Outgoing) -> bool {
         let foralls = bits(self.atoms, |atom| atom.forall);
         !self.problem.options.forall_alone
-            || edges.iter().filter(|edge| edge.positive & foralls != 0).all(|edge| {
-                let others = edges.iter().filter(|other| other.to != edge.to);
-                let reasons = others.fold(0, |all, other| all | self.denied(other.positive));
-                edge.negative & !reasons == 0
-            })
+            || edges
+                .iter()
+                .filter(|edge| edge.positive & foralls != 0)
+                .all(|edge| {
+                    let others = edges.iter().filter(|other| other.to != edge.to);
+                    let reasons = others.fold(0, |all, other| all | self.denied(other.positive));
+                    edge.negative & !reasons == 0
+                })
     }
 
     /// Whether no run is wrong before it enters a state that is still to be filled.
@@ -234,7 +268,8 @@ impl<'a> Search<'a> {
             for (i, &newest) in steps.iter().enumerate() {
                 buffer |= newest;
                 let truth = bits(self.atoms, |atom| atom.holds(newest, buffer));
-                let fires = |edge: &&Edge| edge.positive & !truth == 0 && edge.negative & truth == 0;
+                let fires =
+                    |edge: &&Edge| edge.positive & !truth == 0 && edge.negative & truth == 0;
                 if let Some(edge) = machine[state].iter().find(fires) {
                     (state, buffer) = (edge.to, 0);
                 }
@@ -292,7 +327,9 @@ fn acyclic(machine: &[Outgoing]) -> bool {
     let mut left: Vec<usize> = (0..machine.len()).collect();
     // Again and again a state from which no state that is left can be entered is taken away.
     loop {
-        let leaf = left.iter().position(|&u| machine[u].iter().all(|edge| !left.contains(&edge.to)));
+        let leaf = left
+            .iter()
+            .position(|&u| machine[u].iter().all(|edge| !left.contains(&edge.to)));
         match leaf {
             Some(i) => left.remove(i),
             None => return left.is_empty(),

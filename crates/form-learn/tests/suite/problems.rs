@@ -16,9 +16,17 @@ pub struct Problem {
 impl Problem {
     /// As trace files write it.
     pub fn describe(&self) -> String {
-        let lines = self.traces.iter().map(|trace| trace.to_json(&self.signature));
+        let lines = self
+            .traces
+            .iter()
+            .map(|trace| trace.to_json(&self.signature));
         let lines: Vec<String> = lines.collect();
-        format!("{:?}, {} states\n{}", self.options, self.max_states, lines.join("\n"))
+        format!(
+            "{:?}, {} states\n{}",
+            self.options,
+            self.max_states,
+            lines.join("\n")
+        )
     }
 }
 
@@ -78,17 +86,29 @@ pub fn problem(seed: u64) -> Problem {
     let signature = Signature::parse(atoms).unwrap();
     // All combinations of the options in turn; two disjuncts only now and then, as they are many more machines.
     let options = Options {
-        first_order: seed % 4 != 0,
-        max_disjuncts: if seed % 5 == 0 { 2 } else { 1 },
+        first_order: !seed.is_multiple_of(4),
+        max_disjuncts: if seed.is_multiple_of(5) { 2 } else { 1 },
         cyclic: seed / 4 % 2 == 1,
-        forall_alone: seed / 8 % 2 == 0,
+        forall_alone: (seed / 8).is_multiple_of(2),
     };
     let by_machine = random.below(4) > 0;
-    let target = random.pick(&TARGETS).replace("LAST", atoms[atoms.len() - 1]);
-    let header = if target.contains("u_rej") { "reject u_rej\n" } else { "" };
-    let machine: Machine = format!("initial u0\naccept u_acc\n{header}{target}").parse().unwrap();
+    let target = random
+        .pick(&TARGETS)
+        .replace("LAST", atoms[atoms.len() - 1]);
+    let header = if target.contains("u_rej") {
+        "reject u_rej\n"
+    } else {
+        ""
+    };
+    let machine: Machine = format!("initial u0\naccept u_acc\n{header}{target}")
+        .parse()
+        .unwrap();
     let mut traces: Vec<Trace> = Vec::new();
-    let wanted = if by_machine { 4 + random.below(6) } else { 2 + random.below(2) };
+    let wanted = if by_machine {
+        4 + random.below(6)
+    } else {
+        2 + random.below(2)
+    };
     while traces.len() < wanted {
         let length = 1 + random.below(4);
         let steps: Vec<AtomSet> = (0..length)
@@ -101,7 +121,11 @@ pub fn problem(seed: u64) -> Problem {
         };
         traces.push(trace);
     }
-    let max_states = if by_machine { 1 + random.below(3).min(2) } else { 2 };
+    let max_states = if by_machine {
+        1 + random.below(3).min(2)
+    } else {
+        2
+    };
     Problem {
         signature,
         traces,
