@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use form_core::{Formula, Machine};
 
 use crate::encode::{Encoding, Lit, Measure};
-use crate::outcome::Learnt;
+use crate::outcome::{Cost, Learnt};
 
 /// A candidate machine and the solver's literals that describe it.
 #[derive(Clone, Debug)]
@@ -54,10 +54,23 @@ pub(crate) fn decode(encoding: &Encoding) -> Design {
         .flatten()
         .filter(|l| encoding.is_true(*l))
         .collect();
+    let count = |measure| {
+        let counted = encoding.counted(measure);
+        counted
+            .iter()
+            .flatten()
+            .filter(|l| literals.contains(l))
+            .count()
+    };
+    let cost = Cost {
+        size: literals.len(),
+        ground: count(Measure::Ground),
+        negative: count(Measure::Negative),
+    };
     let learnt = Learnt {
         machine,
         states: shape.states,
-        cost: literals.len(),
+        cost,
     };
     Design { literals, learnt }
 }

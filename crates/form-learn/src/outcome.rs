@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use form_core::Machine;
 
+use crate::problem::Limits;
+
 /// The result of learning.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// The smallest machine, proven so.
     Minimal(Learnt),
@@ -25,6 +27,21 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// A search that ended before anything was found with so many states; fewer do not suffice.
+    pub(crate) fn stopped(reason: StopReason, at_least_states: usize) -> Self {
+        Self::Stopped {
+            reason,
+            at_least_states,
+            at_least_cost: 0,
+            best: None,
+        }
+    }
+
+    /// No machine within the states allowed.
+    pub(crate) fn none_within(limits: &Limits) -> Self {
+        Self::stopped(StopReason::States, limits.max_states + 1)
+    }
+
     /// The machine, proven minimal or not.
     pub fn learnt(&self) -> Option<&Learnt> {
         match self {
@@ -42,8 +59,19 @@ pub struct Learnt {
     pub machine: Machine,
     /// Its states, the accepting and the rejecting one not counted.
     pub states: usize,
-    /// Its edges and literals together.
-    pub cost: usize,
+    /// What it was minimised by.
+    pub cost: Cost,
+}
+
+/// What is minimised among machines with the same number of states, the most important first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cost {
+    /// Edges and literals together.
+    pub size: usize,
+    /// Literals that name objects.
+    pub ground: usize,
+    /// Negative literals.
+    pub negative: usize,
 }
 
 /// Why a search ended without a proof.

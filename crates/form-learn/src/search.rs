@@ -32,7 +32,7 @@ use crate::vocabulary::{Candidate, vocabulary};
 ///     learner.add(&Trace::new(kind, steps));
 /// }
 /// let Outcome::Minimal(learnt) = learner.learn(&Limits::default()) else { panic!() };
-/// assert_eq!((learnt.states, learnt.cost), (2, 4));
+/// assert_eq!((learnt.states, learnt.cost.size), (2, 4));
 /// # Ok::<(), form_core::Error>(())
 /// ```
 pub struct Learner {
