@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use form_core::{
-    BoundMachine, Counterexample, Disagreement, EdgeId, ExplainedStep, Findings, Kind, NeverFires,
-    Progress, Replay, check, explain,
+    BoundMachine, Counterexample, Disagreement, EdgeId, ExplainedStep, Findings, Kind, Machine,
+    NeverFires, Progress, Replay, Undecided, check, explain,
 };
 use serde_json::json;
 
@@ -35,10 +35,25 @@ pub struct Args {
     json: bool,
 }
 
+/// Where the signature comes from.
+#[derive(Clone, Copy)]
+enum Source {
+    /// A signature file, or the first lines of the trace files.
+    Declared,
+    /// What occurs in the traces.
+    Traces,
+    /// The machine itself.
+    MadeUp,
+}
+
 pub fn run(args: &Args) -> Result<Answer> {
     let machine = input::machine(&args.machine)?;
     let signature = input::signature(args.signature.as_deref(), &args.traces)?;
-    let generic = signature.is_none();
+    let source = match &signature {
+        None => Source::MadeUp,
+        Some(_) if args.signature.is_some() || input::declared(&args.traces)? => Source::Declared,
+        Some(_) => Source::Traces,
+    };
     let signature = signature.unwrap_or_else(|| machine.generic_signature());
     let bound = input::bind(
         &machine,
@@ -54,12 +69,12 @@ pub fn run(args: &Args) -> Result<Answer> {
     if args.json {
         output::print_json(&to_json(&bound, &findings, &replay))?;
     } else {
-        output::print(&to_text(&bound, &findings, generic))?;
+        output::print(&to_text(&bound, &findings, source))?;
         if !args.traces.is_empty() {
             output::print(&replay_text(&bound, &replay))?;
         }
     }
-    let warned = !findings.is_clean() || !bound.machine().warnings().is_empty();
+    let warned = !findings.is_clean() || !bound.machine().edges_without_positive_atom().is_empty();
     Ok(if replay.disagreements > 0 || args.strict && warned {
         Answer::No
     } else {
@@ -67,17 +82,21 @@ pub fn run(args: &Args) -> Result<Answer> {
     })
 }
 
-fn to_text(bound: &BoundMachine, findings: &Findings, generic: bool) -> String {
+fn to_text(bound: &BoundMachine, findings: &Findings, source: Source) -> String {
     let machine = bound.machine();
     let mut text = String::new();
     let mut line = |content: String| {
         text.push_str(&content);
         text.push('\n');
     };
-    let atoms = if generic {
-        "no signature given: `_1`, `_2`, … stand for any objects".to_owned()
-    } else {
-        count(bound.signature().len(), "atom")
+    let atoms = count(bound.signature().len(), "atom");
+    let atoms = match source {
+        Source::Declared => atoms,
+        Source::Traces => format!("{atoms} (those that occur in the traces)"),
+        Source::MadeUp => {
+            "no signature given: `_1`, `_2`, … stand for any objects, `other` for any other atom"
+                .to_owned()
+        }
     };
     line(format!(
         "{}: {}, {}, {atoms}",
@@ -93,17 +112,21 @@ fn to_text(bound: &BoundMachine, findings: &Findings, generic: bool) -> String {
     }
     for overlap in &findings.overlaps {
         line(format!(
-            "  warning: {} and {} hold together, the first wins\n    {}\n    {}\n    on {}",
+            "  warning: {} and {} hold together, the first wins\n    {}\n    {}\n    on {}{}",
             machine.describe_edge(overlap.first),
             machine.describe_edge(overlap.second),
             machine.edge(overlap.first).formula,
             machine.edge(overlap.second).formula,
             overlap.witness.describe(bound.signature()),
+            match overlap.in_a_run {
+                Some(false) => ", though every run has left the state by then",
+                _ => "",
+            },
         ));
     }
-    for (edge, problem) in machine.warnings() {
+    for edge in machine.edges_without_positive_atom() {
         line(format!(
-            "  warning: {} has {problem}",
+            "  warning: {} has no positive atom: it may fire on observations that have nothing to do with it",
             machine.describe_edge(edge)
         ));
     }
@@ -121,13 +144,21 @@ fn to_text(bound: &BoundMachine, findings: &Findings, generic: bool) -> String {
         ));
     }
     for state in &findings.cannot_accept {
+        let why = if bound.outgoing(*state).is_empty() {
+            ": it is not terminal and no edge leaves it"
+        } else {
+            ""
+        };
+        let name = machine.state_name(*state);
         line(format!(
-            "  warning: from {} acceptance is impossible",
-            machine.state_name(*state)
+            "  warning: from {name} acceptance is impossible{why}"
         ));
     }
     for question in &findings.undecided {
-        line(format!("  undecided: {question} (too large to search)"));
+        line(format!(
+            "  undecided: {} (too large to search)",
+            question_text(machine, *question)
+        ));
     }
     if findings.is_clean() {
         line(
@@ -136,6 +167,17 @@ fn to_text(bound: &BoundMachine, findings: &Findings, generic: bool) -> String {
         );
     }
     text
+}
+
+fn question_text(machine: &Machine, question: Undecided) -> String {
+    match question {
+        Undecided::Overlap(first, second) => format!(
+            "whether {} and {} can hold together",
+            machine.describe_edge(first),
+            machine.describe_edge(second)
+        ),
+        Undecided::Fires(edge) => format!("whether {} ever fires", machine.describe_edge(edge)),
+    }
 }
 
 fn why(reason: NeverFires) -> &'static str {
@@ -149,11 +191,12 @@ fn why(reason: NeverFires) -> &'static str {
 fn replay_text(bound: &BoundMachine, replay: &Replay) -> String {
     let [goal, dead_end, incomplete] = replay.traces;
     let mut text = format!(
-        "{} traces ({goal} goal, {dead_end} dead-end, {incomplete} incomplete), {} observations\n",
-        replay.total(),
-        replay.steps
+        "{} ({goal} goal, {dead_end} dead-end, {incomplete} incomplete), {}\n",
+        count(replay.total() as usize, "trace"),
+        count(replay.steps as usize, "observation"),
     );
     match &replay.first {
+        None if replay.total() == 0 => text.push_str("  warning: there is no trace to replay\n"),
         None => text.push_str("  consistent with all of them\n"),
         Some(first) => {
             let _ = writeln!(
@@ -249,15 +292,10 @@ fn verdict(disagreement: Disagreement, length: usize) -> String {
         expected,
         reached,
     } = disagreement;
-    let says = |progress| match progress {
-        Progress::Accepted => "accepts",
-        Progress::Rejected => "rejects",
-        Progress::Running => "goes on",
-    };
     if after < length {
         format!(
             "the machine already {} after observation {after}",
-            says(reached)
+            reached.verb()
         )
     } else {
         let should = match expected {
@@ -267,7 +305,7 @@ fn verdict(disagreement: Disagreement, length: usize) -> String {
         };
         format!(
             "after the last one the machine should {should}, but it {}",
-            says(reached)
+            reached.verb()
         )
     }
 }
@@ -279,18 +317,9 @@ fn to_json(bound: &BoundMachine, findings: &Findings, replay: &Replay) -> serde_
         let edge = machine.edge(id);
         json!({ "edge": id.index() + 1, "from": name(&edge.from), "to": name(&edge.to), "formula": edge.formula.to_string() })
     };
-    let atoms = |set: &form_core::AtomSet| -> Vec<String> {
-        set.iter()
-            .map(|id| bound.signature().atom(id).to_string())
-            .collect()
-    };
+    let atoms = |set: &form_core::AtomSet| bound.signature().texts(set);
     let first = replay.first.as_ref().map(|first| {
         let steps: Vec<Vec<String>> = first.trace.steps().iter().map(atoms).collect();
-        let word = |progress: Progress| match progress {
-            Progress::Accepted => "accepted",
-            Progress::Rejected => "rejected",
-            Progress::Running => "running",
-        };
         let run: Vec<serde_json::Value> = (explain(bound, &first.trace).iter())
             .map(|step| {
                 json!({
@@ -308,8 +337,8 @@ fn to_json(bound: &BoundMachine, findings: &Findings, replay: &Replay) -> serde_
             "kind": first.trace.kind().as_str(),
             "steps": steps,
             "after": first.disagreement.after,
-            "expected": word(first.disagreement.expected),
-            "reached": word(first.disagreement.reached),
+            "expected": first.disagreement.expected.as_str(),
+            "reached": first.disagreement.reached.as_str(),
             "run": run,
         })
     });
@@ -324,15 +353,16 @@ fn to_json(bound: &BoundMachine, findings: &Findings, replay: &Replay) -> serde_
             "second": edge(overlap.second),
             "seen": atoms(&overlap.witness.seen),
             "newest": atoms(&overlap.witness.newest),
+            "in_a_run": overlap.in_a_run,
         })).collect::<Vec<_>>(),
-        "without_positive_atom": machine.warnings().iter().map(|(id, _)| edge(*id)).collect::<Vec<_>>(),
+        "without_positive_atom": machine.edges_without_positive_atom().into_iter().map(edge).collect::<Vec<_>>(),
         "never_fire": findings.never_fire.iter().map(|(id, reason)| json!({
             "edge": edge(*id),
             "why": why(*reason),
         })).collect::<Vec<_>>(),
         "unreachable": findings.unreachable.iter().map(name).collect::<Vec<_>>(),
         "cannot_accept": findings.cannot_accept.iter().map(name).collect::<Vec<_>>(),
-        "undecided": findings.undecided,
+        "undecided": findings.undecided.iter().map(|q| question_text(machine, *q)).collect::<Vec<_>>(),
         "traces": {
             "total": replay.total(),
             "goal": replay.traces[0],

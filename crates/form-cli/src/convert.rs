@@ -15,7 +15,7 @@ use crate::{Answer, input, output};
 /// Nothing in a file is ever evaluated. Remarks on what a format leaves open go to standard error.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form convert reference.txt machine.form\n  form convert machine.form toro.txt --to toro-icarte\n  form convert machine.form - --to json"
+    after_help = "Examples:\n  form convert examples/toro_icarte_coffee.txt coffee.form\n  form convert examples/reference_green_but_one.txt -\n  form convert examples/all_yellow.form all_yellow.txt --to reference"
 )]
 pub struct Args {
     /// The machine to convert (`-` for standard input)
@@ -25,7 +25,9 @@ pub struct Args {
     /// The output's format, if its name does not say it
     #[arg(long, value_enum)]
     to: Option<Format>,
-    /// What an observation that no edge of a state matches means in Toro Icarte's format
+    /// What an observation that no edge matches means in a state of Toro Icarte's format that has a self-loop
+    ///
+    /// A state without one stays where it is.
     #[arg(long, value_enum, default_value_t = Unmatched::Reject)]
     undefined: Unmatched,
     /// The machine's new name
@@ -64,6 +66,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         Unmatched::Reject => Undefined::Reject,
         Unmatched::Stay => Undefined::Stay,
     };
+    output::refuse_overwriting(&args.input, Some(&args.output))?;
     let (mut machine, notes) =
         input::machine_with_notes(&args.input, &ToroIcarteOptions { undefined })?;
     if let Some(name) = &args.name {
@@ -98,6 +101,7 @@ fn format_of(args: &Args) -> Result<Format> {
     Ok(match extension {
         Some("form") => Format::Form,
         Some("json") => Format::Json,
+        None if args.output == Path::new("-") => Format::Form,
         Some("txt") => bail!("two formats end in .txt: say --to reference or --to toro-icarte"),
         _ => bail!(
             "the output's name does not say its format: end it in .form or .json, or give --to"

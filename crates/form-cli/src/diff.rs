@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use form_core::{
-    Atom, BoundMachine, CompareOptions, Comparison, Difference, Machine, Observations, Progress,
-    Reaction, Signature, compare,
+    Atom, BoundMachine, CompareOptions, Comparison, Difference, Machine, Observations, Reaction,
+    Signature, compare,
 };
 use serde_json::json;
 
+use crate::output::count;
 use crate::{Answer, input, output};
 
 /// Compare two machines: equivalent, or a shortest trace on which they differ
@@ -27,7 +28,7 @@ pub struct Args {
     second: PathBuf,
     /// The observable atoms: a trace file, or a list of atoms, one a line
     ///
-    /// Needed where a machine has quantifiers; else the atoms that the two machines name.
+    /// Needed where a machine has quantifiers; else the atoms that the two machines name, and one `other`.
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
     /// The observations to compare over: `all` sets of atoms, a `single` atom at a time, or those of a trace file
@@ -53,7 +54,10 @@ pub fn run(args: &Args) -> Result<Answer> {
         None => named_atoms([(&machines[0], &args.first), (&machines[1], &args.second)])?,
     };
     let observations = match (args.observations.as_str(), &traces) {
-        (_, Some(path)) => Observations::Given(observations_of(path, &signature)?),
+        (_, Some(path)) => {
+            let observations = input::trace_file(path)?.observations(&signature)?;
+            Observations::Given(observations.into_iter().collect())
+        }
         ("single", None) => Observations::Single,
         _ => Observations::All,
     };
@@ -66,11 +70,14 @@ pub fn run(args: &Args) -> Result<Answer> {
         rewards: !args.ignore_rewards,
         ..CompareOptions::default()
     };
-    let comparison = compare(&first, &second, &options)?;
+    let comparison = match compare(&first, &second, &options) {
+        Ok(comparison) => comparison,
+        Err(error) => return output::over_limit(error, args.json),
+    };
     if args.json {
         output::print_json(&to_json(&first, &second, &comparison, &described))?;
     } else {
-        output::print(&to_text(&first, &second, &comparison, &described))?;
+        output::print(&to_text(args, &first, &second, &comparison, &described))?;
     }
     Ok(match comparison {
         Comparison::Equivalent { .. } => Answer::Yes,
@@ -78,9 +85,9 @@ pub fn run(args: &Args) -> Result<Answer> {
     })
 }
 
-/// The ground atoms two machines without quantifiers name.
+/// The ground atoms two machines without quantifiers name, and one that stands for all others.
 fn named_atoms(machines: [(&Machine, &PathBuf); 2]) -> Result<Signature> {
-    let mut atoms = BTreeSet::new();
+    let mut atoms = BTreeSet::from(machines.map(|(machine, _)| machine.unnamed_atom()));
     for (machine, path) in machines {
         for atom in machine.atoms() {
             match atom {
@@ -95,16 +102,8 @@ fn named_atoms(machines: [(&Machine, &PathBuf); 2]) -> Result<Signature> {
     Ok(Signature::new(atoms))
 }
 
-fn observations_of(path: &Path, signature: &Signature) -> Result<Vec<form_core::AtomSet>> {
-    let traces = input::trace_file(path)?.traces(signature)?;
-    let all: BTreeSet<form_core::AtomSet> = traces
-        .into_iter()
-        .flat_map(|(_, trace)| trace.steps().to_vec())
-        .collect();
-    Ok(all.into_iter().collect())
-}
-
 fn to_text(
+    args: &Args,
     first: &BoundMachine,
     second: &BoundMachine,
     comparison: &Comparison,
@@ -115,9 +114,9 @@ fn to_text(
             observations,
             pairs,
         } => {
-            format!(
-                "equivalent over {over} ({observations} observations, {pairs} pairs of configurations)"
-            )
+            let (observations, pairs) =
+                (count(*observations, "observation"), count(*pairs, "pair"));
+            format!("equivalent over {over} ({observations}, {pairs} of configurations)")
         }
         Comparison::Different(Difference {
             trace,
@@ -134,29 +133,20 @@ fn to_text(
             }
             text += &format!(
                 "then {}\n and {}\n",
-                reaction(first, *a),
-                reaction(second, *b)
+                reaction(&args.first, first, *a),
+                reaction(&args.second, second, *b)
             );
             text
         }
     }
 }
 
-fn reaction(machine: &BoundMachine, reaction: Reaction) -> String {
-    let Reaction {
-        state,
-        progress,
-        reward,
-    } = reaction;
-    let state = machine.machine().state_name(state);
-    let verb = match progress {
-        Progress::Accepted => "accepts",
-        Progress::Rejected => "rejects",
-        Progress::Running => "goes on",
-    };
+fn reaction(path: &Path, machine: &BoundMachine, reaction: Reaction) -> String {
+    let state = machine.machine().state_name(reaction.state);
+    let (verb, reward) = (reaction.progress.verb(), reaction.reward);
     format!(
         "{} {verb} in {state} with reward {reward}",
-        machine.machine().name()
+        input::name(path)
     )
 }
 
@@ -178,21 +168,12 @@ fn to_json(
             first: a,
             second: b,
         }) => {
-            let atoms = |set: &form_core::AtomSet| -> Vec<String> {
-                set.iter()
-                    .map(|id| first.signature().atom(id).to_string())
-                    .collect()
-            };
+            let atoms = |set: &form_core::AtomSet| first.signature().texts(set);
             let side = |machine: &BoundMachine, reaction: &Reaction| {
-                let progress = match reaction.progress {
-                    Progress::Accepted => "accepted",
-                    Progress::Rejected => "rejected",
-                    Progress::Running => "running",
-                };
                 json!({
                     "machine": machine.machine().name(),
                     "state": machine.machine().state_name(reaction.state),
-                    "progress": progress,
+                    "progress": reaction.progress.as_str(),
                     "reward": reaction.reward,
                 })
             };

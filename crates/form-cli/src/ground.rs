@@ -49,6 +49,7 @@ pub fn run(args: &Args) -> Result<Answer> {
     if args.json && args.output.as_deref() == Some(Path::new("-")) {
         bail!("--json and an output of `-` both want standard output");
     }
+    output::refuse_overwriting(&args.machine, args.output.as_deref())?;
     let machine = input::machine(&args.machine)?;
     let signature = input::signature(Some(&args.signature), &[])?.unwrap_or_default();
     let bound = input::bind(&machine, &args.machine, &signature, true)?;
@@ -62,16 +63,12 @@ pub fn run(args: &Args) -> Result<Answer> {
     };
     let grounded = match ground(&bound, &options) {
         Ok(grounded) => grounded,
-        Err(error @ form_core::Error::Limit { .. }) => {
-            output::complain(&format!("no machine within the limit: {error}"));
-            return Ok(Answer::No);
-        }
-        Err(error) => return Err(error.into()),
+        Err(error) => return output::over_limit(error, args.json),
     };
     if args.output.is_some() || !args.json {
         output::write(
             args.output.as_deref(),
-            &output::machine_text(&grounded, args.output.as_deref()),
+            &output::machine_text(&grounded, args.output.as_deref())?,
         )?;
     }
     if args.json {

@@ -1,16 +1,18 @@
 //! Reading what commands are given: machines in any format, signatures, trace files.
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Cursor, Read, Stdin};
+use std::io::{Read, Stdin};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use form_core::{
     BoundMachine, Converted, ForeignFormat, Machine, Signature, ToroIcarteOptions, TraceFile,
     detect, read_reference, read_signature, read_toro_icarte,
 };
+use tempfile::NamedTempFile;
 
 use crate::output;
 
@@ -50,9 +52,15 @@ pub fn machine_with_notes(
         }
     };
     let Converted { mut machine, notes } = read.map_err(|error| error.in_file(&name(path)))?;
-    // Foreign formats have no place for a name: the file's own, if it can be one.
-    if let (Some(_), Some(stem)) = (foreign, path.file_stem().and_then(|stem| stem.to_str())) {
-        machine = machine.clone().renamed(stem).unwrap_or(machine);
+    // Foreign formats have no place for a name: the file's own, as far as it can be one.
+    if let (Some(_), Some(stem)) = (foreign, path.file_stem().and_then(|stem| stem.to_str()))
+        && !is_standard_input(path)
+    {
+        let name: String = stem
+            .chars()
+            .map(|c| if c.is_alphanumeric() { c } else { '_' })
+            .collect();
+        machine = machine.clone().renamed(&name).unwrap_or(machine);
     }
     Ok((machine, notes))
 }
@@ -80,16 +88,18 @@ pub fn bind(
 /// The text of a file, or of standard input for `-`, without a byte order mark.
 pub fn text(path: &Path) -> Result<String> {
     let mut bytes = Vec::new();
-    let read = if is_standard_input(path) {
-        standard_input()?.read_to_end(&mut bytes)
-    } else {
-        open(path)?.read_to_end(&mut bytes)
-    };
+    let read = reader(path)?.read_to_end(&mut bytes);
     read.with_context(|| format!("cannot read {}", name(path)))?;
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        bail!("{}: gzipped; only trace files are read so", name(path));
+    }
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(text
-            .strip_prefix('\u{feff}')
-            .map_or_else(|| text.clone(), str::to_owned)),
+        Ok(mut text) => {
+            if text.starts_with('\u{feff}') {
+                text.remove(0);
+            }
+            Ok(text)
+        }
         Err(error) => {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let good = String::from_utf8_lossy(good);
@@ -106,34 +116,66 @@ pub fn text(path: &Path) -> Result<String> {
 /// The signature for a command: the one given, else that of the trace files together.
 pub fn signature(given: Option<&Path>, traces: &[PathBuf]) -> Result<Option<Signature>> {
     if let Some(path) = given {
-        let signature = if is_standard_input(path) {
-            read_signature(&name(path), standard_input()?)
-        } else {
-            read_signature(&name(path), open(path)?)
-        };
-        return Ok(Some(signature?));
+        return Ok(Some(read_signature(&name(path), reader(path)?)?));
     }
     let mut all: Option<Signature> = None;
     for path in traces {
-        if is_standard_input(path) {
-            keep_standard_input()?;
-        }
+        // The traces will be read once more.
+        spool(path)?;
         let signature = trace_file(path)?.signature()?;
         all = Some(all.map_or_else(|| signature.clone(), |all| all.union(&signature)));
     }
     Ok(all)
 }
 
+/// Whether every trace file declares its signature.
+pub fn declared(traces: &[PathBuf]) -> Result<bool> {
+    for path in traces {
+        if !trace_file(path)?.declares_signature()? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// A trace file to be read, or standard input for `-`.
 pub fn trace_file(path: &Path) -> Result<TraceFile> {
-    let name = name(path);
-    Ok(if !is_standard_input(path) {
-        TraceFile::new(&name, open(path)?)?
-    } else if let Some(bytes) = KEPT.get() {
-        TraceFile::new(&name, Cursor::new(bytes.clone()))?
-    } else {
-        TraceFile::new(&name, standard_input()?)?
+    Ok(TraceFile::new(&name(path), reader(path)?)?)
+}
+
+/// The bytes of a file, of standard input for `-`, or of what was spooled of either.
+fn reader(path: &Path) -> Result<Box<dyn Read + Send>> {
+    let spooled = SPOOLED.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(match spooled.get(path) {
+        Some(copy) => Box::new(File::open(copy.path()).context("cannot reopen a temporary file")?),
+        None if is_standard_input(path) => Box::new(standard_input()?),
+        None => Box::new(open(path)?),
     })
+}
+
+/// Copies of what can be read only once but is needed twice, for the signature and for the traces.
+static SPOOLED: Mutex<BTreeMap<PathBuf, NamedTempFile>> = Mutex::new(BTreeMap::new());
+
+/// Copies standard input or a pipe to a temporary file; a plain file can be read again as it is.
+fn spool(path: &Path) -> Result<()> {
+    let plain = !is_standard_input(path) && path.metadata().is_ok_and(|found| found.is_file());
+    if plain || path.is_dir() || !is_standard_input(path) && !path.exists() {
+        return Ok(());
+    }
+    if is_standard_input(path)
+        && SPOOLED
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains_key(path)
+    {
+        bail!(ONLY_ONCE);
+    }
+    let mut copy = NamedTempFile::new().context("cannot make a temporary file")?;
+    std::io::copy(&mut reader(path)?, &mut copy)
+        .with_context(|| format!("cannot read {}", name(path)))?;
+    let mut spooled = SPOOLED.lock().unwrap_or_else(PoisonError::into_inner);
+    spooled.insert(path.to_owned(), copy);
+    Ok(())
 }
 
 /// What messages call the file.
@@ -149,21 +191,14 @@ fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// The bytes of standard input where they are needed twice, for the signature and for the traces.
-static KEPT: OnceLock<Arc<[u8]>> = OnceLock::new();
-
-fn keep_standard_input() -> Result<()> {
-    let mut bytes = Vec::new();
-    (standard_input()?.read_to_end(&mut bytes)).context("cannot read standard input")?;
-    KEPT.get_or_init(|| bytes.into());
-    Ok(())
-}
+const ONLY_ONCE: &str =
+    "standard input can be read only once: name a file in place of all `-` but one";
 
 /// Standard input, for the one who asks first: whoever came next would find it empty.
 fn standard_input() -> Result<Stdin> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if TAKEN.swap(true, Ordering::Relaxed) {
-        bail!("standard input can be read only once: name a file in place of all `-` but one");
+        bail!(ONLY_ONCE);
     }
     Ok(std::io::stdin())
 }

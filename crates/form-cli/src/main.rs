@@ -55,9 +55,8 @@ fn main() -> ExitCode {
     match result {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
-        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            output::complain(&format!("error: {}", output::message(&error)));
+            output::remark(&format!("error: {}", output::message(&error)));
             ExitCode::from(2)
         }
     }

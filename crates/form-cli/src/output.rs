@@ -1,18 +1,25 @@
 //! Writing results: to standard output, to files, and remarks to standard error.
 
+use std::ffi::OsStr;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use form_core::Machine;
 
-/// Writes a result to standard output.
+use crate::Answer;
+
+/// Writes a result to standard output. A reader that has gone away, as `head` does, is no error.
 pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
-    out.write_all(text.as_bytes())
+    let written = (out.write_all(text.as_bytes()))
         .and_then(|()| out.write_all(end))
-        .and_then(|()| out.flush())
-        .context("cannot write to standard output")
+        .and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("cannot write to standard output"),
+    }
 }
 
 /// Prints one JSON object.
@@ -47,14 +54,36 @@ pub fn write(path: Option<&Path>, text: &str) -> Result<()> {
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A remark for the reader, apart from the result.
+/// A remark or a complaint on standard error; if even that is closed, there is nobody to tell.
 pub fn remark(text: &str) {
-    complain(text);
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Writes to standard error; if even that is closed, there is nobody to tell.
-pub fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+/// The answer of work that would exceed its limit: none. Other errors stay what they are.
+pub fn over_limit(error: form_core::Error, json: bool) -> Result<Answer> {
+    let form_core::Error::Limit { what, limit, hint } = &error else {
+        return Err(error.into());
+    };
+    if json {
+        print_json(
+            &serde_json::json!({ "over_limit": { "what": what, "limit": limit, "hint": hint } }),
+        )?;
+    } else {
+        remark(&format!("no answer within the limits: {error}"));
+    }
+    Ok(Answer::No)
+}
+
+/// Refuses to write over what was read.
+pub fn refuse_overwriting(input: &Path, output: Option<&Path>) -> Result<()> {
+    let same = |output: &Path| match (input.canonicalize(), output.canonicalize()) {
+        (Ok(input), Ok(output)) => input == output,
+        _ => false,
+    };
+    match output.filter(|output| same(output)) {
+        Some(output) => bail!("{} is the input: write to another file", output.display()),
+        None => Ok(()),
+    }
 }
 
 /// An error and its causes in one message; a cause that the message above it repeats is not said again.
@@ -68,25 +97,19 @@ pub fn message(error: &anyhow::Error) -> String {
     message
 }
 
-/// Whether the reader of our output has gone away, as `head` does.
-pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let io = error.downcast_ref::<std::io::Error>();
-    io.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
-}
-
 /// `1 state`, `2 states`.
 pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// The text of a machine for a file: JSON if its name says so, else `.form`.
-pub fn machine_text(machine: &form_core::Machine, path: Option<&Path>) -> String {
-    if path.is_some_and(|path| {
-        path.extension()
-            .is_some_and(|extension| extension == "json")
-    }) {
-        machine.to_json() + "\n"
-    } else {
-        machine.to_string()
+/// The text of a machine for a file: `.form` or JSON, as its name says.
+pub fn machine_text(machine: &Machine, path: Option<&Path>) -> Result<String> {
+    let extension = path
+        .and_then(Path::extension)
+        .map(OsStr::to_ascii_lowercase);
+    match extension.as_deref().and_then(OsStr::to_str) {
+        None | Some("form") => Ok(machine.to_string()),
+        Some("json") => Ok(machine.to_json() + "\n"),
+        Some(other) => bail!("machines are written as .form or .json, not .{other}"),
     }
 }

@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE:LINE")]
     trace: Option<String>,
     /// Print the machine as one JSON object, as --format json does
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with_all = ["format", "output"])]
     json: bool,
 }
 
@@ -52,6 +52,7 @@ enum Format {
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
+    output::refuse_overwriting(&args.machine, args.output.as_deref())?;
     let machine = input::machine(&args.machine)?;
     let format = match args.format {
         Some(format) => format,
@@ -78,7 +79,12 @@ fn format_of(output: Option<&Path>) -> Result<Format> {
         return Ok(Format::Text);
     };
     Ok(
-        match path.extension().and_then(|extension| extension.to_str()) {
+        match path
+            .extension()
+            .map(std::ffi::OsStr::to_ascii_lowercase)
+            .as_deref()
+            .and_then(|e| e.to_str())
+        {
             Some("txt") => Format::Text,
             Some("json") => Format::Json,
             Some("dot" | "gv") => Format::Dot,
@@ -100,6 +106,9 @@ fn asp(args: &Args, machine: &Machine) -> Result<String> {
         .as_deref()
         .or(traced.as_ref().map(|(path, _)| path.as_path()));
     let signature = input::signature(given, &[])?;
+    if let Some(signature) = &signature {
+        input::bind(machine, &args.machine, signature, args.signature.is_some())?;
+    }
     let mut program = to_asp(machine, signature.as_ref());
     if let Some((path, line)) = traced {
         program += &trace_facts(&path, line, &signature.unwrap_or_default())?;
@@ -108,10 +117,9 @@ fn asp(args: &Args, machine: &Machine) -> Result<String> {
 }
 
 fn trace_facts(path: &Path, line: usize, signature: &Signature) -> Result<String> {
-    let traces = input::trace_file(path)?.traces(signature)?;
-    let found = traces.iter().find(|(number, _)| *number == line);
-    let (_, trace) =
-        found.with_context(|| format!("{} has no trace on line {line}", path.display()))?;
+    let trace = input::trace_file(path)?
+        .trace_on_line(line, signature)?
+        .with_context(|| format!("{} has no trace on line {line}", path.display()))?;
     Ok(trace_to_asp(trace.steps(), signature))
 }
 

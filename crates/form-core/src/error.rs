@@ -147,15 +147,27 @@ impl Error {
     }
 }
 
+/// A range of bytes of the text being read.
+pub(crate) type Span = Range<usize>;
+
+/// What was read, or the mistake in it.
+pub(crate) type Parsed<T> = std::result::Result<T, Fault>;
+
+/// The place of a part that is a slice of `text`.
+pub(crate) fn place(text: &str, part: &str) -> Span {
+    let start = part.as_ptr() as usize - text.as_ptr() as usize;
+    start..start + part.len()
+}
+
 /// A mistake at a range of bytes of the text being read; becomes a [`Snippet`] once the text is known.
 #[derive(Debug)]
 pub(crate) struct Fault {
-    pub(crate) at: Range<usize>,
+    pub(crate) at: Span,
     pub(crate) problem: String,
 }
 
 impl Fault {
-    pub(crate) fn new(at: Range<usize>, problem: impl Into<String>) -> Self {
+    pub(crate) fn new(at: Span, problem: impl Into<String>) -> Self {
         Self {
             at,
             problem: problem.into(),
@@ -223,7 +235,7 @@ pub struct Snippet {
 const CONTEXT: usize = 60;
 
 impl Snippet {
-    fn new(text: &str, at: Range<usize>, problem: String) -> Self {
+    fn new(text: &str, at: Span, problem: String) -> Self {
         let start = floor_char(text, at.start);
         let end = floor_char(text, at.end.max(start));
         let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);

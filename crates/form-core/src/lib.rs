@@ -30,7 +30,7 @@ pub use logic::signature::Signature;
 pub use logic::truth::satisfies;
 pub use machine::asp::{atom_to_asp, to_asp, trace_to_asp};
 pub use machine::bound::BoundMachine;
-pub use machine::check::{Findings, NeverFires, Overlap, check, first_overlap};
+pub use machine::check::{Findings, NeverFires, Overlap, Undecided, check};
 pub use machine::draw::{dot::to_dot, mermaid::to_mermaid, svg::to_svg, text::to_text};
 pub use machine::equivalence::{
     CompareOptions, Comparison, Difference, Progress, Reaction, compare,

@@ -167,11 +167,16 @@ fn limits_and_what_formats_cannot_say() {
             1,
         ),
         (
-            "ground good/all_yellow.form --signature broken/limit/yellow.txt --json",
+            "diff broken/limit/many_atoms.form broken/limit/many_atoms.form",
             1,
         ),
         (
-            "diff broken/limit/many_atoms.form broken/limit/many_atoms.form",
+            "ground good/red_goal.form --signature good/atoms.txt -o picture.svg",
+            2,
+        ),
+        ("show good/red_goal.form --json -o red.json", 2),
+        (
+            "show good/red_goal.form --format asp --signature broken/limit/yellow.txt",
             2,
         ),
         ("diff good/reward.form good/red_goal.form", 2),

@@ -10,7 +10,9 @@ use tempfile::TempDir;
 use crate::binary::{Outcome, command, fixtures, form, form_reading};
 
 /// The commands there are.
-const COMMANDS: [&str; 6] = ["check", "convert", "ground", "diff", "traces", "bench"];
+const COMMANDS: [&str; 7] = [
+    "check", "show", "convert", "ground", "diff", "traces", "bench",
+];
 
 /// The atoms of the paper's room: 12 checkpoints, two of each colour, the goal and lava.
 const ROOM: &str = "yellow(o0)\nyellow(o1)\nred(o2)\nred(o3)\nblue(o4)\nblue(o5)\npurple(o6)\npurple(o7)\n\
@@ -76,6 +78,37 @@ fn every_command_helps_with_an_example() {
     }
     let all = run("--help").stdout;
     assert!(COMMANDS.iter().all(|name| all.contains(name)), "{all}");
+}
+
+/// What the help shows is what works: each example runs in a folder that has the shipped files.
+#[test]
+fn the_examples_of_the_help_run() {
+    let folder = folder(&[]);
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    fs::create_dir(folder.path().join("examples")).unwrap();
+    for file in fs::read_dir(shipped).unwrap() {
+        let file = file.unwrap();
+        fs::copy(
+            file.path(),
+            folder.path().join("examples").join(file.file_name()),
+        )
+        .unwrap();
+    }
+    // The measurements take too long here, and are measurements only in a release build.
+    for name in COMMANDS.iter().filter(|name| **name != "bench") {
+        let help = form(&fixtures(), &[name, "--help"]).stdout;
+        // The terminal's width may break an example: what follows belongs to it.
+        let examples: Vec<String> = (help.split("\n  form ").skip(1))
+            .map(|example| example.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert!(!examples.is_empty(), "{name}");
+        for example in examples {
+            done(
+                &folder,
+                example.split('|').next().unwrap_or_default().trim(),
+            );
+        }
+    }
 }
 
 #[test]
@@ -250,7 +283,7 @@ fn convert_goes_round_through_all_formats() {
         ("reference", "reference.txt"),
         ("toro-icarte", "toro.txt"),
     ];
-    for (format, file) in formats {
+    for (format, file) in &formats[1..] {
         done(
             &folder,
             &format!("convert errand.form {file} --to {format} --name errand"),
@@ -388,18 +421,124 @@ fn standard_input_is_read_for_a_dash() {
         let piped = form_reading(&fixtures(), &words(line), &read(input));
         let named = run(same);
         assert_eq!(piped.code, named.code, "{line}\n{}", piped.stderr);
-        assert_eq!(piped.stdout, named.stdout, "{line}");
+        let named = named
+            .stdout
+            .replace(&format!("then {input}"), "then standard input");
+        assert_eq!(piped.stdout, named, "{line}");
+    }
+}
+
+/// A pipe can be read only once, but its traces are needed twice: for the signature and for the replay.
+#[cfg(unix)]
+#[test]
+fn traces_from_a_pipe_are_all_replayed() {
+    let folder = folder(&[]);
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let text = fs::read_to_string(fixtures().join("good/inconsistent.jsonl")).unwrap();
+    let writer = {
+        let pipe = pipe.clone();
+        std::thread::spawn(move || fs::write(pipe, text))
+    };
+    let outcome = run(&format!(
+        "check good/red_goal.form {} --json",
+        pipe.display()
+    ));
+    writer.join().unwrap().unwrap();
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert_eq!(json(&outcome)["traces"]["inconsistent"], 2);
+}
+
+#[test]
+fn what_a_first_line_declares_binds_its_own_file_only() {
+    let files = [
+        ("ab.form", "initial u0\naccept u1\nu0 -> u1 : a and b\n"),
+        (
+            "a.jsonl",
+            "{\"signature\":[\"a\",\"b\"]}\n{\"kind\":\"incomplete\",\"steps\":[[\"c\"]]}\n",
+        ),
+        (
+            "b.jsonl",
+            "{\"signature\":[\"c\"]}\n{\"kind\":\"incomplete\",\"steps\":[[\"c\"]]}\n",
+        ),
+        (
+            "c.jsonl",
+            "{\"signature\":[\"a\",\"unused\"]}\n{\"kind\":\"incomplete\",\"steps\":[[\"a\"]]}\n",
+        ),
+        ("atoms.txt", "a\nb\n"),
+    ];
+    let folder = folder(&files);
+    let refused = form(folder.path(), &words("check ab.form a.jsonl b.jsonl"));
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused
+            .stderr
+            .contains("a.jsonl:2:33: `c` is not in the signature"),
+        "{}",
+        refused.stderr
+    );
+    // What a file declares need not be in a signature that is given, as long as it does not occur.
+    done(&folder, "check ab.form c.jsonl --signature atoms.txt");
+}
+
+#[test]
+fn without_a_signature_anything_else_may_be_observed() {
+    let files = [
+        (
+            "not.form",
+            "initial u0\naccept u1\nreject u2\nu0 -> u1 : not a\nu0 -> u2 : not b\n",
+        ),
+        ("a.form", "initial u0\naccept u1\nu0 -> u1 : not a\n"),
+        ("b.form", "initial u0\naccept u1\nu0 -> u1 : b and not a\n"),
+    ];
+    let folder = folder(&files);
+    let outcome = done(&folder, "check not.form --json");
+    assert_eq!(json(&outcome)["deterministic"], false);
+    assert_eq!(json(&outcome)["overlaps"][0]["newest"][0], "other");
+    let outcome = form(folder.path(), &words("diff a.form b.form"));
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stdout);
+}
+
+#[test]
+fn an_answer_beyond_the_limits_is_json_too() {
+    let outcome = run("ground good/all_yellow.form --signature broken/limit/yellow.txt --json");
+    assert_eq!(outcome.code, Some(1));
+    assert_eq!(json(&outcome)["over_limit"]["limit"], 16);
+}
+
+#[test]
+fn the_input_is_not_written_over() {
+    let folder = folder(&[("errand.form", PROPOSITIONAL), ("atoms.txt", "goal\n")]);
+    for line in [
+        "convert errand.form errand.form",
+        "show errand.form -o errand.form --format text",
+        "ground errand.form --signature atoms.txt -o ./errand.form",
+    ] {
+        let outcome = form(folder.path(), &words(line));
+        assert_eq!(outcome.code, Some(2), "{line}");
+        assert!(
+            outcome.stderr.contains("is the input"),
+            "{}",
+            outcome.stderr
+        );
+        let kept = fs::read_to_string(folder.path().join("errand.form")).unwrap();
+        assert_eq!(kept, PROPOSITIONAL);
     }
 }
 
 /// As in `form check … | head -c 0`: the reader is gone before anything is written.
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    for line in [
-        "check -",
-        "check - --json",
-        "convert - - --to form",
-        "ground - --signature good/atoms.txt",
+    for (line, code) in [
+        ("check -", 0),
+        ("check - --json", 0),
+        ("check - good/inconsistent.jsonl", 1),
+        ("convert - - --to form", 0),
+        ("ground - --signature good/atoms.txt", 0),
     ] {
         let mut child = command(&fixtures(), &words(line))
             .stdin(Stdio::piped())
@@ -413,7 +552,7 @@ fn a_reader_that_goes_away_is_no_error() {
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), &machine).unwrap();
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(0), "{line}\n{stderr}");
+        assert_eq!(output.status.code(), Some(code), "{line}\n{stderr}");
         assert!(
             !stderr.contains("panicked") && !stderr.contains("error"),
             "{line}\n{stderr}"

@@ -162,6 +162,24 @@ impl Formula {
         Some(literals)
     }
 
+    /// The parts of a disjunction at the root, or the formula itself.
+    pub(crate) fn disjuncts(&self) -> Vec<Self> {
+        let Some((Node::Or(_), body)) = self.nodes.split_last() else {
+            return vec![self.clone()];
+        };
+        let starts = subformula_starts(body);
+        let mut parts = Vec::new();
+        let mut end = body.len();
+        while end > 0 {
+            let start = starts[end - 1];
+            let nodes = body[start..end].to_vec();
+            parts.push(Self { nodes });
+            end = start;
+        }
+        parts.reverse();
+        parts
+    }
+
     /// Computes a value bottom-up: `combine` gets each node with the values of its subformulae in order.
     pub fn fold<T>(&self, mut combine: impl FnMut(&Node, Vec<T>) -> T) -> T {
         let mut values: Vec<T> = Vec::new();
@@ -186,6 +204,20 @@ impl Formula {
         polarities.reverse();
         polarities
     }
+}
+
+/// For each node the index where its subformula starts.
+pub(crate) fn subformula_starts(nodes: &[Node]) -> Vec<usize> {
+    let mut starts: Vec<usize> = Vec::with_capacity(nodes.len());
+    let mut open: Vec<usize> = Vec::new();
+    for (i, node) in nodes.iter().enumerate() {
+        let first = open.len() - node.children();
+        let start = open.get(first).copied().unwrap_or(i);
+        open.truncate(first);
+        open.push(start);
+        starts.push(start);
+    }
+    starts
 }
 
 /// Dissolves a conjunction directly below a conjunction, and a disjunction below a disjunction, in one pass.
@@ -241,6 +273,22 @@ mod tests {
         assert_eq!(Formula::all([a.clone()]), a);
         assert_eq!(Formula::all([]), Formula::truth());
         assert_eq!(Formula::any([]), formula("not true"));
+    }
+
+    #[test]
+    fn disjuncts_are_the_parts_at_the_root() {
+        for (text, parts) in [
+            ("true", &["true"][..]),
+            ("a and (b or c)", &["a and (b or c)"]),
+            ("not (a or b)", &["not (a or b)"]),
+            (
+                "a or not (b or c) or (d or e) and f or (g or true)",
+                &["a", "not (b or c)", "(d or e) and f", "g", "true"],
+            ),
+        ] {
+            let expected: Vec<Formula> = parts.iter().map(|part| formula(part)).collect();
+            assert_eq!(formula(text).disjuncts(), expected, "{text}");
+        }
     }
 
     #[test]

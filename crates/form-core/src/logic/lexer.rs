@@ -1,10 +1,8 @@
 //! Splits the text of a formula into tokens, Unicode and ASCII alike.
 
-use std::ops::Range;
-
 use super::atom::Quantifier;
 use super::atom::is_name_char;
-use crate::error::shortened;
+use crate::error::{Span, shortened};
 
 /// A token of the formula language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +55,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next token and its place; [`Token::End`] for ever once the text is used up.
-    pub(crate) fn next(&mut self) -> (Token<'a>, Range<usize>) {
+    pub(crate) fn next(&mut self) -> (Token<'a>, Span) {
         let rest = self.text[self.at..].trim_start();
         let start = self.text.len() - rest.len();
         let Some(first) = rest.chars().next() else {

@@ -9,3 +9,4 @@ pub(crate) mod parse;
 pub(crate) mod print;
 pub(crate) mod signature;
 pub(crate) mod truth;
+pub(crate) mod words;

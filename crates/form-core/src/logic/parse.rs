@@ -7,19 +7,16 @@
 //! ```
 //! `not` binds tighter than `and`, `and` tighter than `or`; a quantifier governs its own atom and no more.
 
-use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::str::FromStr;
 
 use super::atom::{GroundAtom, Name, QuantifiedAtom, Quantifier, Term};
 use super::formula::{Formula, Node};
 use super::lexer::{Lexer, Token};
-use crate::error::{Error, Fault, Result};
-
-type Parsed<T> = std::result::Result<T, Fault>;
+use super::words::{Bound, Words, name};
+use crate::error::{Error, Fault, Parsed, Result, Span};
 
 /// A word between the parentheses of an atom and its place.
-type Argument<'a> = (&'a str, Range<usize>);
+type Argument<'a> = (&'a str, Span);
 
 /// Parses a whole formula.
 pub(crate) fn formula(text: &str) -> Parsed<Formula> {
@@ -46,7 +43,7 @@ impl FromStr for GroundAtom {
 
 /// What waits on the stack for its operands.
 enum Pending {
-    Parenthesis(Range<usize>),
+    Parenthesis(Span),
     Not,
     /// So many `and`s seen.
     And(u32),
@@ -57,12 +54,10 @@ enum Pending {
 struct Parser<'a> {
     lexer: Lexer<'a>,
     token: Token<'a>,
-    at: Range<usize>,
+    at: Span,
     nodes: Vec<Node>,
     pending: Vec<Pending>,
-    variables: HashSet<&'a str>,
-    /// Where each constant was first written.
-    constants: HashMap<&'a str, Range<usize>>,
+    words: Words<'a>,
 }
 
 impl<'a> Parser<'a> {
@@ -75,8 +70,7 @@ impl<'a> Parser<'a> {
             at,
             nodes: Vec::new(),
             pending: Vec::new(),
-            variables: HashSet::new(),
-            constants: HashMap::new(),
+            words: Words::default(),
         }
     }
 
@@ -112,11 +106,9 @@ impl<'a> Parser<'a> {
                 }
                 Token::Word(_) => {
                     let (predicate, arguments) = self.application()?;
-                    let mut constants = Vec::with_capacity(arguments.len());
-                    for (word, at) in arguments {
-                        constants.push(name(word, &at)?);
-                        self.constants.entry(word).or_insert(at);
-                    }
+                    let constants: Vec<Name> = (arguments.into_iter())
+                        .map(|(word, at)| self.words.constant(word, at))
+                        .collect::<Parsed<_>>()?;
                     self.nodes
                         .push(Node::Atom(GroundAtom::new(predicate, constants).into()));
                     return Ok(());
@@ -198,20 +190,11 @@ impl<'a> Parser<'a> {
     fn quantified_atom(&mut self, quantifier: Quantifier) -> Parsed<QuantifiedAtom> {
         let word = self.token.describe();
         self.advance();
-        let mut variables: HashMap<&str, (u32, Range<usize>, bool)> = HashMap::new();
+        let mut bound = Bound::default();
         loop {
             match self.token {
                 Token::Word(variable) => {
-                    let number = variables.len() as u32;
-                    if variables
-                        .insert(variable, (number, self.at.clone(), false))
-                        .is_some()
-                    {
-                        return Err(
-                            self.fault(&format!("{} is bound twice", self.token.describe()))
-                        );
-                    }
-                    self.variables.insert(variable);
+                    self.words.bind(&mut bound, variable, self.at.clone())?;
                     self.advance();
                     if self.token == Token::Comma {
                         self.advance();
@@ -220,8 +203,8 @@ impl<'a> Parser<'a> {
                         }
                     }
                 }
-                Token::Dot if !variables.is_empty() => break,
-                _ if variables.is_empty() => {
+                Token::Dot if !bound.is_empty() => break,
+                _ if bound.is_empty() => {
                     return Err(self.expected(&format!("a variable after {word}")));
                 }
                 _ => return Err(self.expected(&format!("another variable or the `.` of {word}"))),
@@ -232,20 +215,10 @@ impl<'a> Parser<'a> {
             return Err(self.expected(&format!("the atom that {word} is about")));
         }
         let (predicate, arguments) = self.application()?;
-        let mut terms = Vec::with_capacity(arguments.len());
-        for (word, at) in arguments {
-            if let Some((number, _, used)) = variables.get_mut(word) {
-                *used = true;
-                terms.push(Term::Variable(*number));
-            } else {
-                terms.push(Term::Constant(name(word, &at)?));
-                self.constants.entry(word).or_insert(at);
-            }
-        }
-        // In textual order, so that the same text always gives the same message.
-        let unused = (variables.iter().filter(|(_, (_, _, used))| !used))
-            .min_by_key(|(_, (number, ..))| *number);
-        if let Some((variable, (_, at, _))) = unused {
+        let terms: Vec<Term> = (arguments.into_iter())
+            .map(|(word, at)| self.words.term(&mut bound, word, at))
+            .collect::<Parsed<_>>()?;
+        if let Some((variable, at)) = bound.unused() {
             let problem =
                 format!("the variable `{variable}` does not occur in the atom after the `.`");
             return Err(Fault::new(at.clone(), problem));
@@ -300,12 +273,8 @@ impl<'a> Parser<'a> {
         Ok(GroundAtom::new(predicate, constants))
     }
 
-    /// `exists X. p(X) and q(X)`: the second `X` would silently be a constant.
     fn no_stray_variables(&self) -> Parsed<()> {
-        let stray = (self.constants.iter())
-            .filter(|(word, _)| self.variables.contains(**word))
-            .min_by_key(|(_, at)| at.start);
-        match stray {
+        match self.words.stray() {
             None => Ok(()),
             Some((word, at)) => Err(Fault::new(
                 at.clone(),
@@ -327,8 +296,4 @@ impl<'a> Parser<'a> {
     fn expected(&self, what: &str) -> Fault {
         self.fault(&format!("expected {what}, found {}", self.token.describe()))
     }
-}
-
-fn name(word: &str, at: &Range<usize>) -> Parsed<Name> {
-    Name::new(word).map_err(|error| Fault::new(at.clone(), error.to_string()))
 }

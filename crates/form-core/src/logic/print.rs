@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use super::atom::{Atom, QuantifiedAtom, Quantifier, Term, write_application};
-use super::formula::{Formula, Node};
+use super::formula::{Formula, Node, subformula_starts};
 
 /// How connectives and quantifiers are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Notation {
         }
     }
 
-    fn quantifier(self, quantifier: Quantifier) -> &'static str {
+    pub(crate) fn quantifier(self, quantifier: Quantifier) -> &'static str {
         match (self, quantifier) {
             (Self::Ascii, Quantifier::Exists) => "exists ",
             (Self::Ascii, Quantifier::Forall) => "forall ",
@@ -154,20 +154,6 @@ fn strength(node: &Node) -> u8 {
     }
 }
 
-/// For each node the index where its subformula starts.
-pub(crate) fn subformula_starts(nodes: &[Node]) -> Vec<usize> {
-    let mut starts: Vec<usize> = Vec::with_capacity(nodes.len());
-    let mut open: Vec<usize> = Vec::new();
-    for (i, node) in nodes.iter().enumerate() {
-        let first = open.len() - node.children();
-        let start = open.get(first).copied().unwrap_or(i);
-        open.truncate(first);
-        open.push(start);
-        starts.push(start);
-    }
-    starts
-}
-
 fn write_atom(
     f: &mut fmt::Formatter<'_>,
     atom: &Atom,
@@ -180,6 +166,30 @@ fn write_atom(
     }
 }
 
+impl QuantifiedAtom {
+    /// The first of the names that are not taken, one for each variable.
+    pub(crate) fn name_variables(
+        &self,
+        names: impl Iterator<Item = String>,
+        taken: &HashSet<&str>,
+    ) -> Vec<String> {
+        names
+            .filter(|name| !taken.contains(name.as_str()))
+            .take(self.variables() as usize)
+            .collect()
+    }
+
+    /// The arguments as they are written, with these names of the variables.
+    pub(crate) fn arguments<'a>(&'a self, variables: &'a [String]) -> Vec<&'a str> {
+        (self.terms().iter())
+            .map(|term| match term {
+                Term::Variable(v) => variables[*v as usize].as_str(),
+                Term::Constant(constant) => constant.as_str(),
+            })
+            .collect()
+    }
+}
+
 /// Writes a quantified atom, naming its variables apart from every constant of the formula.
 fn write_quantified(
     f: &mut fmt::Formatter<'_>,
@@ -187,24 +197,14 @@ fn write_quantified(
     notation: Notation,
     taken: &HashSet<&str>,
 ) -> fmt::Result {
-    let variables: Vec<String> = ["X", "Y", "Z"]
-        .into_iter()
-        .map(str::to_owned)
-        .chain((0..).map(|i| format!("X{i}")))
-        .filter(|name| !taken.contains(name.as_str()))
-        .take(atom.variables() as usize)
-        .collect();
+    let short = ["X", "Y", "Z"].map(str::to_owned).into_iter();
+    let names = short.chain((0..).map(|i| format!("X{i}")));
+    let variables = atom.name_variables(names, taken);
     write!(
         f,
         "{}{}. ",
         notation.quantifier(atom.quantifier()),
         variables.join(", ")
     )?;
-    let terms: Vec<&str> = (atom.terms().iter())
-        .map(|term| match term {
-            Term::Variable(v) => variables[*v as usize].as_str(),
-            Term::Constant(c) => c.as_str(),
-        })
-        .collect();
-    write_application(f, atom.predicate(), &terms)
+    write_application(f, atom.predicate(), &atom.arguments(&variables))
 }

@@ -145,8 +145,12 @@ impl Signature {
 
     /// The set as people write it: `{blue(o4), goal}`.
     pub fn describe(&self, set: &AtomSet) -> String {
-        let atoms: Vec<String> = set.iter().map(|id| self.atom(id).to_string()).collect();
-        format!("{{{}}}", atoms.join(", "))
+        format!("{{{}}}", self.texts(set).join(", "))
+    }
+
+    /// The atoms of a set, as trace files write them.
+    pub fn texts(&self, set: &AtomSet) -> Vec<String> {
+        set.iter().map(|id| self.atom(id).to_string()).collect()
     }
 
     /// The union of two signatures.

@@ -19,7 +19,7 @@ use super::machine::{Edge, Machine};
 use crate::logic::atom::{Atom, Quantifier};
 use crate::logic::atom_set::AtomSet;
 use crate::logic::formula::{Formula, Node};
-use crate::logic::print::{Notation, subformula_starts};
+use crate::logic::print::Notation;
 use crate::logic::signature::Signature;
 
 /// The rules that are the same for every machine.
@@ -199,7 +199,7 @@ fn write_edge(
     let to = name(machine.state_name(edge.to));
     let formula = edge.formula.display(Notation::Unicode);
     let _ = writeln!(program, "% {from} → {to}: {formula}");
-    for disjunct in disjuncts(&edge.formula) {
+    for disjunct in edge.formula.disjuncts() {
         let cubes = match normal(&disjunct, program, parts) {
             Normal::Literal(literal) => vec![vec![literal]],
             Normal::And(literals) => vec![literals],
@@ -233,23 +233,6 @@ fn write_edge(
             }
         }
     }
-}
-
-/// The operands of a top-level disjunction, or the formula itself.
-fn disjuncts(formula: &Formula) -> Vec<Formula> {
-    let Some((Node::Or(_), body)) = formula.nodes().split_last() else {
-        return vec![formula.clone()];
-    };
-    let starts = subformula_starts(body);
-    let mut operands = Vec::new();
-    let mut end = body.len();
-    while end > 0 {
-        let start = starts[end - 1];
-        operands.push(Formula::from_postfix(body[start..end].to_vec()));
-        end = start;
-    }
-    operands.reverse();
-    operands
 }
 
 /// The normal form of a formula; rules for the parts it needs go to `program`.

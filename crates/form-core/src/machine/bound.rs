@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::machine::{EdgeId, Machine, StateId};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::logic::atom::{Atom, Quantifier};
 use crate::logic::atom_set::AtomSet;
 use crate::logic::formula::{Formula, Node};
@@ -105,6 +105,8 @@ pub struct BoundMachine {
     outcomes: Vec<(StateId, f64)>,
     outgoing: Vec<Vec<EdgeId>>,
     progress: Vec<AtomSet>,
+    /// The edges' formulae, for questions about them other than which edge to take.
+    formulae: Vec<BoundFormula>,
 }
 
 impl Machine {
@@ -121,6 +123,12 @@ impl BoundMachine {
         for (i, edge) in machine.edges().iter().enumerate() {
             outgoing[edge.from.index()].push(EdgeId(i as u32));
         }
+        let formulae: Vec<BoundFormula> = (machine.edges().iter().enumerate())
+            .map(|(i, edge)| {
+                BoundFormula::new(&edge.formula, &signature)
+                    .map_err(|error| error.within(machine.describe_edge(EdgeId(i as u32))))
+            })
+            .collect::<Result<_>>()?;
         let mut program = Vec::new();
         let mut entries = Vec::with_capacity(outgoing.len());
         let mut progress = vec![AtomSet::new(); outgoing.len()];
@@ -128,12 +136,9 @@ impl BoundMachine {
             // From the last edge to the first, so that a failing test knows where the next edge starts.
             let mut entry = STAY;
             for id in edges.iter().rev() {
-                let formula = &machine.edge(*id).formula;
-                let first = program.len();
-                entry = compile(formula, &signature, Target::take(*id), entry, &mut program)
-                    .map_err(|error| misfit(&machine, &signature).unwrap_or(error))?;
-                let tests = program[first..].iter().map(|instruction| &instruction.test);
-                for test in tests.filter(|test| test.scope == Scope::AllSeen) {
+                let formula = &formulae[id.index()];
+                entry = compile(formula, Target::take(*id), entry, &mut program);
+                for test in formula.tests().filter(|test| test.scope == Scope::AllSeen) {
                     progress[state].union_with(&test.mask);
                 }
             }
@@ -151,6 +156,7 @@ impl BoundMachine {
             outcomes,
             outgoing,
             progress,
+            formulae,
         })
     }
 
@@ -203,6 +209,28 @@ impl BoundMachine {
         at.edge()
     }
 
+    /// Whether the edge's formula holds over the buffer, whatever the edges before it.
+    pub(crate) fn holds(&self, edge: EdgeId, newest: &AtomSet, seen: &AtomSet) -> bool {
+        let mut values: Vec<bool> = Vec::new();
+        for node in &self.formulae[edge.index()].0 {
+            let value = match node {
+                BoundNode::True => true,
+                BoundNode::Test(test) => test.holds(newest, seen),
+                BoundNode::Not => !values.pop().expect("postfix order"),
+                BoundNode::And(n) => values
+                    .split_off(values.len() - *n as usize)
+                    .iter()
+                    .all(|v| *v),
+                BoundNode::Or(n) => values
+                    .split_off(values.len() - *n as usize)
+                    .iter()
+                    .any(|v| *v),
+            };
+            values.push(value);
+        }
+        values.pop().expect("a formula has a root")
+    }
+
     /// Where an edge leads and what it pays.
     #[inline]
     pub fn outcome(&self, edge: EdgeId) -> (StateId, f64) {
@@ -210,9 +238,8 @@ impl BoundMachine {
     }
 
     /// The formula of an edge with its atoms bound.
-    pub(crate) fn bound_formula(&self, edge: EdgeId) -> BoundFormula {
-        BoundFormula::new(&self.machine.edge(edge).formula, &self.signature)
-            .expect("binding the machine bound its atoms")
+    pub(crate) fn bound_formula(&self, edge: EdgeId) -> &BoundFormula {
+        &self.formulae[edge.index()]
     }
 }
 
@@ -244,6 +271,14 @@ impl BoundFormula {
             formula.nodes().iter().map(bind).collect::<Result<_>>()?,
         ))
     }
+
+    /// The tests, with repetitions.
+    pub(crate) fn tests(&self) -> impl Iterator<Item = &Test> {
+        self.0.iter().filter_map(|node| match node {
+            BoundNode::Test(test) => Some(test),
+            _ => None,
+        })
+    }
 }
 
 /// A connective whose operands are being compiled.
@@ -262,36 +297,27 @@ enum Frame {
     },
 }
 
-/// What the first edge that does not fit the signature lacks, in declaration order.
-fn misfit(machine: &Machine, signature: &Signature) -> Option<Error> {
-    let ids = (0..machine.edges().len() as u32).map(EdgeId);
-    ids.flat_map(|id| machine.edge(id).formula.atoms().map(move |atom| (id, atom)))
-        .find_map(|(id, atom)| Some((id, signature.extension(atom).err()?)))
-        .map(|(id, error)| error.within(machine.describe_edge(id)))
-}
-
 /// Appends the program of a formula that continues at `then` or `otherwise`; returns where it starts.
 ///
 /// Read backwards, a postfix formula gives the root first and later operands before earlier ones, so when an operand
 /// is compiled the start of the one after it is already known.
 fn compile(
-    formula: &Formula,
-    signature: &Signature,
+    formula: &BoundFormula,
     then: Target,
     otherwise: Target,
     program: &mut Vec<Instruction>,
-) -> Result<Target> {
+) -> Target {
     let mut frames: Vec<Frame> = Vec::new();
     let (mut then, mut otherwise) = (then, otherwise);
     let mut start = then;
-    for node in formula.nodes().iter().rev() {
+    for node in formula.0.iter().rev() {
         match node {
-            Node::Not => {
+            BoundNode::Not => {
                 frames.push(Frame::Not);
                 (then, otherwise) = (otherwise, then);
                 continue;
             }
-            Node::And(left) => {
+            BoundNode::And(left) => {
                 let left = *left;
                 frames.push(Frame::And {
                     left,
@@ -300,7 +326,7 @@ fn compile(
                 });
                 continue;
             }
-            Node::Or(left) => {
+            BoundNode::Or(left) => {
                 let left = *left;
                 frames.push(Frame::Or {
                     left,
@@ -309,9 +335,9 @@ fn compile(
                 });
                 continue;
             }
-            Node::True => start = then,
-            Node::Atom(atom) => {
-                let test = Test::bind(atom, signature)?;
+            BoundNode::True => start = then,
+            BoundNode::Test(test) => {
+                let test = test.clone();
                 start = Target(program.len() as u32);
                 program.push(Instruction {
                     test,
@@ -354,7 +380,7 @@ fn compile(
             break;
         }
     }
-    Ok(start)
+    start
 }
 
 #[cfg(test)]

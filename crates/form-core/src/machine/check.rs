@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::bound::{BoundFormula, BoundMachine};
-use super::explore::firing_edges;
+use super::bound::BoundMachine;
+use super::explore::{Explored, explore};
 use super::machine::{EdgeId, Machine, StateId};
-use super::satisfy::{Buffer, Satisfiable, find_buffer};
+use super::satisfy::{Buffer, Satisfiable, find_buffer, find_first};
 use crate::logic::atom::{Atom, GroundAtom, Name};
 use crate::logic::signature::Signature;
 
@@ -22,7 +22,7 @@ pub struct Findings {
     /// Reachable states, not rejecting, from which no run accepts.
     pub cannot_accept: Vec<StateId>,
     /// Questions that were too large to decide: the findings above may be incomplete there.
-    pub undecided: Vec<String>,
+    pub undecided: Vec<Undecided>,
 }
 
 /// Two edges that hold together, and a buffer that shows it.
@@ -36,6 +36,8 @@ pub struct Overlap {
     pub second: EdgeId,
     /// Over this buffer both formulae hold.
     pub witness: Buffer,
+    /// Whether a run can build up such a buffer without leaving the state before; `None` if that is not known.
+    pub in_a_run: Option<bool>,
 }
 
 /// Why an edge never fires.
@@ -47,6 +49,15 @@ pub enum NeverFires {
     Shadowed,
     /// Every run that could satisfy it has left the state before.
     LeftBefore,
+}
+
+/// A question that was too large to decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undecided {
+    /// Whether two edges can hold together.
+    Overlap(EdgeId, EdgeId),
+    /// Whether an edge fires in some run.
+    Fires(EdgeId),
 }
 
 impl Findings {
@@ -61,148 +72,156 @@ impl Findings {
 
     /// Whether no two edges with different targets can hold together, proven for every pair.
     pub fn is_deterministic(&self) -> bool {
-        self.overlaps.is_empty() && self.undecided.is_empty()
+        let open = |question: &Undecided| matches!(question, Undecided::Overlap(..));
+        self.overlaps.is_empty() && !self.undecided.iter().any(open)
     }
 }
 
 /// Checks a machine over all observations of its signature.
 pub fn check(machine: &BoundMachine) -> Findings {
     let mut findings = Findings::default();
-    let mut alive = vec![true; machine.machine().edges().len()];
-    for state in machine.machine().state_ids() {
-        let edges: Vec<(EdgeId, BoundFormula)> = (machine.outgoing(state).iter())
-            .map(|id| (*id, machine.bound_formula(*id)))
-            .collect();
-        find_overlaps(machine, state, &edges, &mut findings);
-        for (edge, reason) in edges_that_never_fire(machine, state, &edges, &mut findings) {
-            alive[edge.index()] = false;
-            findings.never_fire.push((edge, reason));
-        }
+    let lifted = machine.machine();
+    for state in lifted.state_ids() {
+        // Where no `forall` is involved every buffer can come up; elsewhere a run has to get there without leaving.
+        let tracked = !machine.progress_atoms(state).is_empty();
+        let explored = if tracked {
+            explore(machine, state)
+        } else {
+            None
+        };
+        let runs = Runs {
+            machine,
+            state,
+            tracked,
+            explored,
+        };
+        runs.find_overlaps(&mut findings);
+        runs.find_edges_that_never_fire(&mut findings);
     }
-    let reached = closure(
-        machine.machine(),
-        &alive,
-        [machine.machine().initial()],
-        false,
-    );
-    let accepting = closure(
-        machine.machine(),
-        &alive,
-        [machine.machine().accept()],
-        true,
-    );
-    for state in machine.machine().state_ids() {
+    let mut alive = vec![true; lifted.edges().len()];
+    for (edge, _) in &findings.never_fire {
+        alive[edge.index()] = false;
+    }
+    let reached = closure(lifted, &alive, lifted.initial(), false);
+    let accepting = closure(lifted, &alive, lifted.accept(), true);
+    for state in lifted.state_ids() {
         if !reached.contains(&state) {
             findings.unreachable.push(state);
-        } else if !accepting.contains(&state) && Some(state) != machine.machine().reject() {
+        } else if !accepting.contains(&state) && Some(state) != lifted.reject() {
             findings.cannot_accept.push(state);
         }
     }
     findings
 }
 
-/// Whether two edges of some state with different targets can hold together: exact, for learnt machines.
-pub fn first_overlap(machine: &BoundMachine) -> Option<Overlap> {
-    machine.machine().state_ids().find_map(|state| {
-        let edges: Vec<(EdgeId, BoundFormula)> = (machine.outgoing(state).iter())
-            .map(|id| (*id, machine.bound_formula(*id)))
-            .collect();
-        let mut findings = Findings::default();
-        find_overlaps(machine, state, &edges, &mut findings);
-        findings.overlaps.into_iter().next()
-    })
+/// A state, and what is known of the runs in it.
+struct Runs<'a> {
+    machine: &'a BoundMachine,
+    state: StateId,
+    tracked: bool,
+    explored: Option<Explored>,
 }
 
-fn find_overlaps(
-    machine: &BoundMachine,
-    state: StateId,
-    edges: &[(EdgeId, BoundFormula)],
-    findings: &mut Findings,
-) {
-    for (i, (first, first_formula)) in edges.iter().enumerate() {
-        for (second, second_formula) in &edges[i + 1..] {
-            if machine.outcome(*first).0 == machine.outcome(*second).0 {
-                continue;
-            }
-            let both = [(first_formula, true), (second_formula, true)];
-            match find_buffer(&both, machine.signature()) {
-                Satisfiable::No => {}
-                Satisfiable::Yes(witness) => {
-                    let (first, second) = (*first, *second);
-                    findings.overlaps.push(Overlap {
-                        state,
-                        first,
-                        second,
-                        witness,
-                    });
+impl Runs<'_> {
+    fn find_overlaps(&self, findings: &mut Findings) {
+        let edges = self.machine.outgoing(self.state);
+        for (i, first) in edges.iter().enumerate() {
+            for second in &edges[i + 1..] {
+                if self.machine.outcome(*first).0 != self.machine.outcome(*second).0 {
+                    self.find_overlap(*first, *second, findings);
                 }
-                Satisfiable::Unknown => findings.undecided.push(format!(
-                    "whether {} and {} can hold together",
-                    machine.machine().describe_edge(*first),
-                    machine.machine().describe_edge(*second),
-                )),
             }
         }
     }
-}
 
-fn edges_that_never_fire(
-    machine: &BoundMachine,
-    state: StateId,
-    edges: &[(EdgeId, BoundFormula)],
-    findings: &mut Findings,
-) -> Vec<(EdgeId, NeverFires)> {
-    // Where no `forall` is involved every buffer can come up; elsewhere a run has to get there without leaving.
-    let tracked = !machine.progress_atoms(state).is_empty();
-    let firing = if tracked {
-        firing_edges(machine, state)
-    } else {
-        None
-    };
-    if tracked && firing.is_none() {
-        let name = machine.machine().state_name(state);
-        findings.undecided.push(format!(
-            "whether every edge out of {name} fires in some run"
-        ));
-    }
-    let mut never = Vec::new();
-    for (i, (edge, formula)) in edges.iter().enumerate() {
-        if firing.as_ref().is_some_and(|fired| fired.contains(edge)) {
-            continue;
-        }
-        let mut wanted: Vec<(&BoundFormula, bool)> = edges[..i]
-            .iter()
-            .map(|(_, earlier)| (earlier, false))
-            .collect();
-        wanted.insert(0, (formula, true));
-        let reason = match find_buffer(&wanted, machine.signature()) {
-            Satisfiable::Yes(_) if firing.is_some() => NeverFires::LeftBefore,
-            Satisfiable::Yes(_) => continue,
-            Satisfiable::Unknown if firing.is_some() => NeverFires::LeftBefore,
+    fn find_overlap(&self, first: EdgeId, second: EdgeId, findings: &mut Findings) {
+        let both = [first, second].map(|edge| (self.machine.bound_formula(edge), true));
+        let witness = match find_buffer(&both, self.machine.signature()) {
+            Satisfiable::No => return,
             Satisfiable::Unknown => {
-                findings.undecided.push(format!(
-                    "whether {} ever fires",
-                    machine.machine().describe_edge(*edge)
-                ));
+                findings.undecided.push(Undecided::Overlap(first, second));
+                return;
+            }
+            Satisfiable::Yes(witness) => witness,
+        };
+        // A buffer that a run builds up makes the better witness.
+        let in_a_run = self
+            .explored
+            .as_ref()
+            .map(|e| e.together.get(&(first, second)));
+        let state = self.state;
+        findings.overlaps.push(match in_a_run {
+            Some(Some(witness)) => {
+                let witness = witness.clone();
+                Overlap {
+                    state,
+                    first,
+                    second,
+                    witness,
+                    in_a_run: Some(true),
+                }
+            }
+            Some(None) => Overlap {
+                state,
+                first,
+                second,
+                witness,
+                in_a_run: Some(false),
+            },
+            None => {
+                let in_a_run = (!self.tracked).then_some(true);
+                Overlap {
+                    state,
+                    first,
+                    second,
+                    witness,
+                    in_a_run,
+                }
+            }
+        });
+    }
+
+    fn find_edges_that_never_fire(&self, findings: &mut Findings) {
+        let edges = self.machine.outgoing(self.state);
+        for (i, edge) in edges.iter().enumerate() {
+            if self
+                .explored
+                .as_ref()
+                .is_some_and(|explored| explored.fired.contains(edge))
+            {
                 continue;
             }
-            Satisfiable::No => match find_buffer(&[(formula, true)], machine.signature()) {
-                Satisfiable::No => NeverFires::Contradiction,
-                _ => NeverFires::Shadowed,
-            },
-        };
-        never.push((*edge, reason));
+            let formula = self.machine.bound_formula(*edge);
+            let mut wanted = vec![(formula, true)];
+            wanted.extend(
+                edges[..i]
+                    .iter()
+                    .map(|e| (self.machine.bound_formula(*e), false)),
+            );
+            let signature = self.machine.signature();
+            match find_buffer(&wanted, signature) {
+                Satisfiable::No => {
+                    let reason = match find_buffer(&[(formula, true)], signature) {
+                        Satisfiable::No => NeverFires::Contradiction,
+                        _ => NeverFires::Shadowed,
+                    };
+                    findings.never_fire.push((*edge, reason));
+                }
+                _ if self.explored.is_some() => {
+                    findings.never_fire.push((*edge, NeverFires::LeftBefore));
+                }
+                // The first observation after entering the state is a buffer that every run can have.
+                Satisfiable::Yes(_)
+                    if !self.tracked
+                        || matches!(find_first(&wanted, signature), Satisfiable::Yes(_)) => {}
+                _ => findings.undecided.push(Undecided::Fires(*edge)),
+            }
+        }
     }
-    never
 }
 
 /// The states reachable from `start` over edges that fire, or from which `start` is reachable.
-fn closure(
-    machine: &Machine,
-    alive: &[bool],
-    start: impl IntoIterator<Item = StateId>,
-    backwards: bool,
-) -> HashSet<StateId> {
+fn closure(machine: &Machine, alive: &[bool], start: StateId, backwards: bool) -> HashSet<StateId> {
     let mut next: Vec<Vec<StateId>> = vec![Vec::new(); machine.states().len()];
     for (edge, _) in machine
         .edges()
@@ -217,8 +236,8 @@ fn closure(
         };
         next[a.index()].push(b);
     }
-    let mut queue: Vec<StateId> = start.into_iter().collect();
-    let mut reached: HashSet<StateId> = queue.iter().copied().collect();
+    let mut queue = vec![start];
+    let mut reached = HashSet::from([start]);
     while let Some(state) = queue.pop() {
         for to in &next[state.index()] {
             if reached.insert(*to) {
@@ -230,8 +249,8 @@ fn closure(
 }
 
 impl Machine {
-    /// A signature for a machine that comes without one: every ground atom it names, and for every quantified atom two
-    /// instances over objects `_1`, `_2`, … that it does not name.
+    /// A signature for a machine that comes without one: every ground atom it names, for every quantified atom two
+    /// instances over objects `_1`, `_2`, … that it does not name, and an atom `other` that it does not look at.
     ///
     /// Two formulae that can hold together over any signature can hold together over this one: `exists` is satisfied by
     /// the first instance and `not forall` by the second, and neither is touched by a literal that does not already
@@ -243,7 +262,7 @@ impl Machine {
             .flat_map(|atom| atom.constants())
             .map(Name::as_str)
             .collect();
-        let mut instances: Vec<GroundAtom> = Vec::new();
+        let mut instances: Vec<GroundAtom> = vec![self.unnamed_atom()];
         for atom in atoms {
             match atom {
                 Atom::Ground(ground) => instances.push(ground.clone()),
@@ -260,6 +279,23 @@ impl Machine {
             }
         }
         Signature::new(instances)
+    }
+
+    /// A proposition that no edge looks at, for "something else is observed".
+    pub fn unnamed_atom(&self) -> GroundAtom {
+        let named: BTreeSet<&str> = self
+            .atoms()
+            .iter()
+            .map(|atom| atom.predicate().as_str())
+            .collect();
+        let mut name = "other".to_owned();
+        while named.contains(name.as_str()) {
+            name.push('_');
+        }
+        GroundAtom::new(
+            Name::new(&name).expect("letters and underscores are a name"),
+            [],
+        )
     }
 }
 
@@ -357,6 +393,43 @@ mod tests {
             &[],
         );
         assert_eq!(f.overlaps.len(), 1, "two instances are needed");
+    }
+
+    #[test]
+    fn something_else_may_be_observed() {
+        let (bound, f) = findings("u0 -> acc : not a\nu0 -> rej : not b", &[]);
+        assert_eq!(
+            f.overlaps[0].witness.describe(bound.signature()),
+            "[{other}]"
+        );
+        let (_, f) = findings("u0 -> acc : not lava", &[]);
+        assert_eq!(f.never_fire, []);
+    }
+
+    #[test]
+    fn witnesses_say_whether_a_run_gets_there() {
+        let edges = "u0 -> acc : forall X. yellow(X)\nu0 -> rej : lava and not exists X. yellow(X)";
+        let (_, f) = findings(edges, &["yellow(o1)", "yellow(o2)", "lava"]);
+        assert_eq!((f.overlaps.len(), f.overlaps[0].in_a_run), (1, Some(false)));
+        let edges = "u0 -> acc : forall X. yellow(X)\nu0 -> rej : lava";
+        let (bound, f) = findings(edges, &["yellow(o1)", "yellow(o2)", "lava"]);
+        assert_eq!(f.overlaps[0].in_a_run, Some(true));
+        let witness = f.overlaps[0].witness.describe(bound.signature());
+        assert!(
+            witness.ends_with("lava, yellow(o1), yellow(o2)}]"),
+            "{witness}"
+        );
+    }
+
+    #[test]
+    fn what_is_too_large_to_explore_does_not_spoil_the_rest() {
+        let conjunction: Vec<String> = (0..20).map(|i| format!("forall X. p{i}(X)")).collect();
+        let (_, f) = findings(&format!("u0 -> acc : {}", conjunction.join(" and ")), &[]);
+        // Everything at once, at the first observation.
+        assert!(
+            f.is_deterministic() && f.undecided.is_empty() && f.never_fire.is_empty(),
+            "{f:?}"
+        );
     }
 
     #[test]

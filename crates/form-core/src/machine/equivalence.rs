@@ -24,6 +24,26 @@ pub enum Progress {
     Rejected,
 }
 
+impl Progress {
+    /// As JSON output writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+        }
+    }
+
+    /// What a machine that has come so far does: `accepts`, `rejects` or `goes on`.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Self::Running => "goes on",
+            Self::Accepted => "accepts",
+            Self::Rejected => "rejects",
+        }
+    }
+}
+
 impl Machine {
     /// What being in `state` means.
     pub fn progress(&self, state: StateId) -> Progress {
@@ -80,8 +100,8 @@ pub struct CompareOptions {
     pub observations: Observations,
     /// Whether rewards must agree as well.
     pub rewards: bool,
-    /// Pairs of runs after which to give up with an error.
-    pub max_pairs: usize,
+    /// Steps of pairs of runs after which to give up with an error.
+    pub max_steps: usize,
 }
 
 impl Default for CompareOptions {
@@ -89,7 +109,7 @@ impl Default for CompareOptions {
         Self {
             observations: Observations::All,
             rewards: true,
-            max_pairs: 2_000_000,
+            max_steps: 20_000_000,
         }
     }
 }
@@ -116,7 +136,15 @@ pub fn compare(
     let mut pairs: Vec<Reached> = vec![(machines.map(Run::new), None)];
     let mut known: HashSet<Pair> = HashSet::new();
     let mut queue = VecDeque::from([(0, None)]);
+    let mut steps_left = options.max_steps;
     while let Some((current, last)) = queue.pop_front() {
+        steps_left = steps_left.checked_sub(observations.len()).ok_or_else(|| Error::Limit {
+            what: "steps of the two machines side by side".to_owned(),
+            limit: options.max_steps,
+            hint: "compare over fewer observations: one atom at a time (`--observations single`), or those of a \
+                   trace file"
+                .to_owned(),
+        })?;
         for (number, observation) in observations.iter().enumerate() {
             if last == Some(number) {
                 continue;
@@ -151,13 +179,6 @@ pub fn compare(
             let last = matters.then_some(number);
             let pair = (key(&runs, machines), last.map(|i| observations[i].clone()));
             if known.insert(pair) {
-                if pairs.len() >= options.max_pairs {
-                    return Err(Error::Limit {
-                        what: "pairs of runs of the two machines".to_owned(),
-                        limit: options.max_pairs,
-                        hint: "compare over fewer observations".to_owned(),
-                    });
-                }
                 pairs.push((runs, Some((current, number))));
                 queue.push_back((pairs.len() - 1, last));
             }

@@ -1,14 +1,15 @@
-//! Which edges of a state can fire in a run? Decided by going through all buffers a run can build up in that state.
+//! What can happen in a state in some run? Decided by going through all buffers a run can build up there.
 //!
 //! A run cannot put together any buffer it likes: an observation that fires an edge leaves the state. So
 //! `p(a)` before `forall X. p(X)` means that the second edge never fires, although a buffer exists on which it holds
 //! and the first does not. The search walks over the unions that stay in the state. Atoms that occur in exactly the
 //! same tests are interchangeable, which keeps it small: of such a class only the first k are ever seen.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use super::bound::{BoundMachine, BoundNode, Scope, Test};
+use super::bound::{BoundMachine, Scope, Test};
 use super::machine::{EdgeId, StateId};
+use super::satisfy::Buffer;
 use crate::logic::atom_set::{AtomId, AtomSet};
 
 /// Evaluations after which the search gives up on a state.
@@ -21,20 +22,30 @@ struct Class {
     tracked: bool,
 }
 
-/// The edges out of the state that some run takes, or `None` if there is too much to go through.
-pub(crate) fn firing_edges(machine: &BoundMachine, state: StateId) -> Option<HashSet<EdgeId>> {
+/// What runs can do in a state, from the moment they enter it.
+#[derive(Default)]
+pub(crate) struct Explored {
+    /// The edges that some run takes.
+    pub(crate) fired: HashSet<EdgeId>,
+    /// Pairs of edges that hold together in some run, each with such a buffer.
+    pub(crate) together: HashMap<(EdgeId, EdgeId), Buffer>,
+}
+
+/// Goes through the runs; `None` if there is too much to go through.
+///
+/// Any observation may follow any other: that a compressed trace does not repeat one is left out of account, which
+/// matters only where every atom of the signature matters to the state.
+pub(crate) fn explore(machine: &BoundMachine, state: StateId) -> Option<Explored> {
     let tests = tests_of(machine, state);
     let classes = classes_of(&tests);
     // An atom that no test looks at lets an observation be non-empty and still without effect.
-    let spare = machine
-        .signature()
-        .ids()
-        .find(|id| !tests.iter().any(|test| test.mask.contains(*id)));
-    let mut fired = HashSet::new();
+    let spare =
+        (machine.signature().ids()).find(|id| !tests.iter().any(|test| test.mask.contains(*id)));
+    let mut explored = Explored::default();
     let mut visited = HashSet::from([AtomSet::new()]);
-    let mut queue = vec![AtomSet::new()];
+    let mut queue = VecDeque::from([AtomSet::new()]);
     let mut evaluations = 0_usize;
-    while let Some(seen) = queue.pop() {
+    while let Some(seen) = queue.pop_front() {
         let choices: Vec<Vec<AtomSet>> = classes
             .iter()
             .map(|class| class.observations(&seen))
@@ -55,32 +66,52 @@ pub(crate) fn firing_edges(machine: &BoundMachine, state: StateId) -> Option<Has
                 }
             }
             let union = seen.union(&newest);
-            let edge = machine.choose(state, &newest, &union);
-            fired.extend(edge);
-            let stays = edge.is_none_or(|edge| machine.outcome(edge).0 == state);
+            let holding = explored.visit(machine, state, &newest, &union);
+            let stays = holding.is_none_or(|edge| machine.outcome(edge).0 == state);
             let union = union.intersection(machine.progress_atoms(state));
             if stays && visited.insert(union.clone()) {
-                queue.push(union);
+                queue.push_back(union);
             }
         }
     }
-    Some(fired)
+    Some(explored)
+}
+
+impl Explored {
+    /// Notes what holds on a buffer; the edge that is taken.
+    fn visit(
+        &mut self,
+        machine: &BoundMachine,
+        state: StateId,
+        newest: &AtomSet,
+        seen: &AtomSet,
+    ) -> Option<EdgeId> {
+        let taken = machine.choose(state, newest, seen)?;
+        self.fired.insert(taken);
+        // Edges after the taken one may hold as well.
+        let holding: Vec<EdgeId> = (machine.outgoing(state).iter().copied())
+            .filter(|edge| *edge >= taken && machine.holds(*edge, newest, seen))
+            .collect();
+        for (i, first) in holding.iter().enumerate() {
+            for second in &holding[i + 1..] {
+                self.together
+                    .entry((*first, *second))
+                    .or_insert_with(|| Buffer {
+                        seen: seen.clone(),
+                        newest: newest.clone(),
+                    });
+            }
+        }
+        Some(taken)
+    }
 }
 
 /// The different tests on the state's edges.
 fn tests_of(machine: &BoundMachine, state: StateId) -> Vec<Test> {
     let mut known = HashSet::new();
-    let mut tests = Vec::new();
-    for edge in machine.outgoing(state) {
-        for node in machine.bound_formula(*edge).0 {
-            if let BoundNode::Test(test) = node
-                && known.insert(test.clone())
-            {
-                tests.push(test);
-            }
-        }
-    }
-    tests
+    let edges = machine.outgoing(state).iter();
+    let tests = edges.flat_map(|edge| machine.bound_formula(*edge).tests());
+    tests.filter(|test| known.insert(*test)).cloned().collect()
 }
 
 fn classes_of(tests: &[Test]) -> Vec<Class> {

@@ -12,11 +12,10 @@
 //! and the terminal ones last.
 
 use std::fmt;
-use std::ops::Range;
 use std::str::FromStr;
 
 use super::machine::{Draft, DraftEdge, Machine, check_machine_name};
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Fault, Parsed, Result, Span, place};
 use crate::logic::parse;
 
 impl FromStr for Machine {
@@ -28,9 +27,7 @@ impl FromStr for Machine {
     }
 }
 
-type Span = Range<usize>;
-
-fn read(text: &str) -> std::result::Result<Machine, Fault> {
+fn read(text: &str) -> Parsed<Machine> {
     let mut draft: Draft<Span> = Draft::default();
     let mut named = false;
     for line in text.split('\n') {
@@ -91,19 +88,13 @@ fn read(text: &str) -> std::result::Result<Machine, Fault> {
         .map_err(|(at, problem)| Fault::new(at, problem))
 }
 
-/// The place of a part that is a slice of `text`.
-fn place(text: &str, part: &str) -> Span {
-    let start = part.as_ptr() as usize - text.as_ptr() as usize;
-    start..start + part.len()
-}
-
 fn first_word(line: &str) -> (&str, &str) {
     let line = line.trim();
     let end = line.find(char::is_whitespace).unwrap_or(line.len());
     (&line[..end], line[end..].trim())
 }
 
-fn one_word(rest: &str, at: Span, what: &str) -> std::result::Result<(String, Span), Fault> {
+fn one_word(rest: &str, at: Span, what: &str) -> Parsed<(String, Span)> {
     match first_word(rest) {
         ("", _) => Err(Fault::new(at, format!("expected {what}"))),
         (word, "") => Ok((word.to_owned(), at)),
@@ -118,7 +109,7 @@ fn one_word(rest: &str, at: Span, what: &str) -> std::result::Result<(String, Sp
 }
 
 /// `from -> to : formula [=> reward]`, on a line of `text`.
-fn edge(line: &str, text: &str) -> std::result::Result<DraftEdge<Span>, Fault> {
+fn edge(line: &str, text: &str) -> Parsed<DraftEdge<Span>> {
     let at = |part: &str| place(text, part);
     let arrow = line
         .find("->")
@@ -158,7 +149,13 @@ fn edge(line: &str, text: &str) -> std::result::Result<DraftEdge<Span>, Fault> {
         }
     };
     let formula = &line[colon + 1..formula_end];
-    let formula = parse::formula(formula).map_err(|fault| fault.shifted(at(formula).start))?;
+    let formula = parse::formula(formula).map_err(|fault| {
+        let mut fault = fault.shifted(at(formula).start);
+        if fault.problem.starts_with("expected `and`, `or`") {
+            fault.problem += " (an edge's reward is written `=> 0.5`)";
+        }
+        fault
+    })?;
     Ok(DraftEdge {
         from,
         to,

@@ -5,7 +5,7 @@
 //! outside S are all in this observation" and `exists X. p(X)` is a disjunction. Seeing some of the awaited atoms
 //! without leaving u leads from S to a larger set.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::bound::{BoundFormula, BoundMachine};
 use super::machine::{Machine, StateId};
@@ -58,8 +58,9 @@ impl Default for GroundOptions {
 /// Cubes up to which a formula is split into parallel edges; beyond, it stays one edge.
 const MAX_PARALLEL: usize = 64;
 
-/// Awaited atoms of which all subsets are gone through.
+/// Awaited atoms of which all subsets are gone through, and those of which one comes at a time.
 const MAX_AWAITED: usize = 16;
+const MAX_AWAITED_SINGLE: usize = 20;
 
 /// A propositional machine that behaves as the given one over the observations.
 pub fn ground(machine: &BoundMachine, options: &GroundOptions) -> Result<Machine> {
@@ -68,11 +69,12 @@ pub fn ground(machine: &BoundMachine, options: &GroundOptions) -> Result<Machine
         machine,
         options,
         names: Names::new(lifted),
-        queue: vec![(lifted.initial(), AtomSet::new())],
+        queue: VecDeque::from([(lifted.initial(), AtomSet::new())]),
         reached: HashSet::from([(lifted.initial(), AtomSet::new())]),
         edges: Vec::new(),
     };
-    while let Some((state, seen)) = grounding.next() {
+    // Breadth first, so that states come out in the order a reader expects.
+    while let Some((state, seen)) = grounding.queue.pop_front() {
         grounding.state(state, &seen)?;
     }
     let mut builder = Machine::builder(&format!("{}_ground", lifted.name()))
@@ -100,7 +102,7 @@ struct Grounding<'a> {
     machine: &'a BoundMachine,
     options: &'a GroundOptions,
     names: Names,
-    queue: Vec<Split>,
+    queue: VecDeque<Split>,
     reached: HashSet<Split>,
     edges: Vec<GroundEdge>,
 }
@@ -113,11 +115,6 @@ struct GroundEdge {
 }
 
 impl Grounding<'_> {
-    /// Breadth first, so that states come out in the order a reader expects.
-    fn next(&mut self) -> Option<Split> {
-        (!self.queue.is_empty()).then(|| self.queue.remove(0))
-    }
-
     fn state(&mut self, state: StateId, seen: &AtomSet) -> Result<()> {
         let signature = self.machine.signature();
         let awaited: Vec<AtomId> = self
@@ -162,21 +159,31 @@ impl Grounding<'_> {
 
     /// What of the awaited atoms an observation may contain.
     fn subsets(&self, state: StateId, awaited: &[AtomId]) -> Result<Vec<AtomSet>> {
-        if self.options.observations == GroundObservations::Single {
-            let singles = awaited.iter().map(|id| AtomSet::from_iter([*id]));
-            return Ok([AtomSet::new()].into_iter().chain(singles).collect());
-        }
-        if awaited.len() > MAX_AWAITED {
+        let single = self.options.observations == GroundObservations::Single;
+        let limit = if single {
+            MAX_AWAITED_SINGLE
+        } else {
+            MAX_AWAITED
+        };
+        if awaited.len() > limit {
+            let hint = if single {
+                "the machine would have a state for each set of them"
+            } else {
+                "ground for one atom at a time (`form ground --observations single`)"
+            };
             return Err(Error::Limit {
                 what: format!(
                     "{} atoms that state {} waits for",
                     awaited.len(),
                     self.machine.machine().state_name(state)
                 ),
-                limit: MAX_AWAITED,
-                hint: "ground for one atom at a time (`form ground --observations single`)"
-                    .to_owned(),
+                limit,
+                hint: hint.to_owned(),
             });
+        }
+        if single {
+            let singles = awaited.iter().map(|id| AtomSet::from_iter([*id]));
+            return Ok([AtomSet::new()].into_iter().chain(singles).collect());
         }
         let subset = |bits: u32| {
             awaited
@@ -238,7 +245,7 @@ impl Grounding<'_> {
             self.names.of(to.0, &to.1, signature),
         );
         if self.reached.insert(to.clone()) {
-            self.queue.push(to);
+            self.queue.push_back(to);
         }
         for formula in parts {
             self.edges.push(GroundEdge {
@@ -259,27 +266,35 @@ impl Grounding<'_> {
     }
 }
 
-/// The formula without quantifiers, in a state where `seen` has been seen.
+/// The formula without quantifiers, in a state where `seen` has been seen. In one pass: formulae may be nested deep.
 fn propositional(formula: &Formula, seen: &AtomSet, signature: &Signature) -> Formula {
-    let atom = |id| Formula::atom(signature.atom(id).clone());
-    formula.fold(|node, children: Vec<Formula>| match node {
-        Node::True => Formula::truth(),
-        Node::Not => children
-            .into_iter()
-            .next()
-            .unwrap_or_else(Formula::truth)
-            .negated(),
-        Node::And(_) => Formula::all(children),
-        Node::Or(_) => Formula::any(children),
-        Node::Atom(Atom::Ground(ground)) => Formula::atom(ground.clone()),
-        Node::Atom(Atom::Quantified(quantified)) => {
-            let instances = signature.instances(quantified);
-            match quantified.quantifier() {
-                Quantifier::Exists => Formula::any(instances.iter().map(atom)),
-                Quantifier::Forall => Formula::all(instances.difference(seen).iter().map(atom)),
+    let mut nodes: Vec<Node> = Vec::with_capacity(formula.nodes().len());
+    for node in formula.nodes() {
+        let Node::Atom(Atom::Quantified(quantified)) = node else {
+            nodes.push(node.clone());
+            continue;
+        };
+        let mut instances = signature.instances(quantified);
+        let join = match quantified.quantifier() {
+            Quantifier::Exists => Node::Or,
+            Quantifier::Forall => {
+                instances = instances.difference(seen);
+                Node::And
             }
+        };
+        nodes.extend(
+            instances
+                .iter()
+                .map(|id| Node::Atom(signature.atom(id).clone().into())),
+        );
+        match instances.len() {
+            // Only a `forall` that waits for nothing more: an atom without instances does not bind.
+            0 => nodes.push(Node::True),
+            1 => {}
+            n => nodes.push(join(n as u32)),
         }
-    })
+    }
+    Formula::from_postfix(nodes)
 }
 
 /// Of the awaited atoms just these are observed.

@@ -7,11 +7,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::machine::{Draft, DraftEdge, Machine};
-use crate::error::{Fault, Result};
+use crate::error::{Fault, Parsed, Result, Span, place};
 use crate::logic::atom::Name;
 use crate::logic::parse;
-
-type Span = std::ops::Range<usize>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -77,11 +75,11 @@ impl Machine {
     }
 }
 
-fn read(text: &str) -> std::result::Result<Machine, Fault> {
+fn read(text: &str) -> Parsed<Machine> {
     let json: JsonMachine<'_> = object(text, "a machine")?;
     let string = |raw: &RawValue| string(raw, text);
     let edge = |raw: &&RawValue| {
-        let start = place(raw, text).start;
+        let start = place(text, raw.get()).start;
         let edge: JsonEdge<'_> =
             object(raw.get(), "an edge").map_err(|fault| fault.shifted(start))?;
         Ok(DraftEdge {
@@ -98,11 +96,7 @@ fn read(text: &str) -> std::result::Result<Machine, Fault> {
         initial: Some(string(json.initial)?),
         accept: Some(string(json.accept)?),
         reject: json.reject.map(string).transpose()?,
-        edges: json
-            .edges
-            .iter()
-            .map(edge)
-            .collect::<std::result::Result<_, Fault>>()?,
+        edges: json.edges.iter().map(edge).collect::<Parsed<_>>()?,
         ..Draft::default()
     };
     let mut whole = 0..1;
@@ -115,7 +109,7 @@ fn read(text: &str) -> std::result::Result<Machine, Fault> {
 }
 
 /// A value that must be written as an object: left to itself, serde takes a list of the fields' values too.
-fn object<'a, T: Deserialize<'a>>(text: &'a str, what: &str) -> std::result::Result<T, Fault> {
+fn object<'a, T: Deserialize<'a>>(text: &'a str, what: &str) -> Parsed<T> {
     let start = text.len() - text.trim_start().len();
     if !text[start..].starts_with('{') {
         let problem = format!("expected {what}, an object `{{…}}`");
@@ -124,21 +118,15 @@ fn object<'a, T: Deserialize<'a>>(text: &'a str, what: &str) -> std::result::Res
     serde_json::from_str(text).map_err(|error| Fault::json(text.as_bytes(), &error))
 }
 
-/// The place of a value that is a slice of the text.
-fn place(raw: &RawValue, text: &str) -> Span {
-    let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
-    start..start + raw.get().len()
-}
-
-fn string(raw: &RawValue, text: &str) -> std::result::Result<(String, Span), Fault> {
-    let at = place(raw, text);
+fn string(raw: &RawValue, text: &str) -> Parsed<(String, Span)> {
+    let at = place(text, raw.get());
     match serde_json::from_str(raw.get()) {
         Ok(string) => Ok((string, at)),
         Err(_) => Err(Fault::new(at, "expected a string")),
     }
 }
 
-fn formula(raw: &RawValue, text: &str) -> std::result::Result<crate::Formula, Fault> {
+fn formula(raw: &RawValue, text: &str) -> Parsed<crate::Formula> {
     let (content, at) = string(raw, text)?;
     parse::formula(&content).map_err(|fault| {
         // Without escapes the formula's text is that of the file, after the quotation mark.
@@ -150,10 +138,11 @@ fn formula(raw: &RawValue, text: &str) -> std::result::Result<crate::Formula, Fa
     })
 }
 
-fn reward(raw: &RawValue, text: &str) -> std::result::Result<(f64, Span), Fault> {
-    let at = place(raw, text);
-    match serde_json::from_str(raw.get()) {
-        Ok(reward) => Ok((reward, at)),
+fn reward(raw: &RawValue, text: &str) -> Parsed<(f64, Span)> {
+    let at = place(text, raw.get());
+    match serde_json::from_str::<f64>(raw.get()) {
+        // The standard library reads the nearest number; serde_json's may be one off in the last place.
+        Ok(reward) => Ok((raw.get().parse().unwrap_or(reward), at)),
         Err(error) if error.is_syntax() => Err(Fault::new(at, "the edge's reward is out of range")),
         Err(_) => Err(Fault::new(at, "expected a number, the edge's reward")),
     }

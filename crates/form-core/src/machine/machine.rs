@@ -160,15 +160,9 @@ impl Machine {
     }
 
     /// What is allowed but probably not meant: edges without a positive atom.
-    pub fn warnings(&self) -> Vec<(EdgeId, &'static str)> {
-        (self.edges.iter().enumerate())
-            .filter(|(_, edge)| !edge.formula.has_positive_atom())
-            .map(|(i, _)| {
-                (
-                    EdgeId(i as u32),
-                    "no positive atom: it may fire on observations that have nothing to do with it",
-                )
-            })
+    pub fn edges_without_positive_atom(&self) -> Vec<EdgeId> {
+        let ids = (0..self.edges.len() as u32).map(EdgeId);
+        ids.filter(|id| !self.edge(*id).formula.has_positive_atom())
             .collect()
     }
 

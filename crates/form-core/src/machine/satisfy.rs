@@ -47,12 +47,29 @@ const BUDGET: usize = 50_000;
 
 /// Looks for a buffer with a non-empty newest observation on which each formula has the truth value beside it.
 pub(crate) fn find_buffer(wanted: &[(&BoundFormula, bool)], signature: &Signature) -> Satisfiable {
+    find(wanted, signature, false)
+}
+
+/// As [`find_buffer`], for buffers of a single observation.
+pub(crate) fn find_first(wanted: &[(&BoundFormula, bool)], signature: &Signature) -> Satisfiable {
+    find(wanted, signature, true)
+}
+
+fn find(wanted: &[(&BoundFormula, bool)], signature: &Signature, first: bool) -> Satisfiable {
     let mut encoding = Encoding::default();
     for (formula, value) in wanted {
         let literal = encoding.formula(formula);
         encoding
             .solver
             .add(&[if *value { literal } else { !literal }]);
+    }
+    if first {
+        let mut seen: Vec<AtomId> = encoding.seen.keys().copied().collect();
+        seen.sort();
+        for id in seen {
+            let (seen, newest) = (encoding.seen(id), encoding.newest(id));
+            encoding.solver.add(&[!seen, newest]);
+        }
     }
     // Any atom that no formula mentions makes the newest observation non-empty without changing anything.
     let spare = signature
@@ -285,13 +302,17 @@ impl Solver {
         }
         let mut decisions: Vec<Decision> = Vec::new();
         let mut conflicts = 0;
+        // All variables before it are assigned.
+        let mut next = 0;
         loop {
             if self.propagate() {
                 // False first: witnesses stay small.
-                let Some(free) = self.values.iter().position(Option::is_none) else {
+                let assigned = self.values[next..].iter().take_while(|v| v.is_some());
+                next += assigned.count();
+                if next == self.values.len() {
                     return Some(true);
-                };
-                let literal = Literal(2 * free as u32 + 1);
+                }
+                let literal = Literal(2 * next as u32 + 1);
                 decisions.push(Decision {
                     trail: self.trail.len(),
                     literal,
@@ -312,6 +333,7 @@ impl Solver {
                     self.values[literal.variable()] = None;
                 }
                 self.propagated = self.trail.len();
+                next = decision.literal.variable();
                 if !decision.flipped {
                     let literal = !decision.literal;
                     decisions.push(Decision {

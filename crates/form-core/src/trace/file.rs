@@ -1,6 +1,6 @@
 //! Trace files: JSON Lines, plain or gzipped, streamed in blocks of whole lines that all cores work on.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 
@@ -90,6 +90,12 @@ impl TraceFile {
         Signature::parse(atoms)
     }
 
+    /// Whether the first line declares the signature.
+    pub fn declares_signature(mut self) -> Result<bool> {
+        let first = self.block()?;
+        Ok(first.is_some_and(|mut block| block.take_declaration().is_some()))
+    }
+
     /// Every trace with its line, in the file's order.
     pub fn traces(self, signature: &Signature) -> Result<Vec<(usize, Trace)>> {
         let mut all = Vec::new();
@@ -103,6 +109,40 @@ impl TraceFile {
         Ok(all)
     }
 
+    /// The different observations of the traces, in order.
+    pub fn observations(self, signature: &Signature) -> Result<BTreeSet<AtomSet>> {
+        let mut all = BTreeSet::new();
+        self.for_each_block(
+            signature,
+            |found: &mut BTreeSet<AtomSet>, _, _, steps| {
+                for step in steps
+                    .iter()
+                    .filter(|step| !found.contains(step))
+                    .collect::<Vec<_>>()
+                {
+                    found.insert(step.clone());
+                }
+            },
+            |found| all.extend(found),
+        )?;
+        Ok(all)
+    }
+
+    /// The trace on a line, if there is one.
+    pub fn trace_on_line(self, wanted: usize, signature: &Signature) -> Result<Option<Trace>> {
+        let mut trace = None;
+        self.for_each_block(
+            signature,
+            |found: &mut Option<Trace>, line, kind, steps| {
+                if line == wanted {
+                    *found = Some(Trace::new(kind, steps.iter().cloned()));
+                }
+            },
+            |found| trace = trace.take().or(found),
+        )?;
+        Ok(trace)
+    }
+
     /// Goes through the traces on all cores: `visit` each trace (line, kind, compressed steps) with the result of its
     /// block so far, and take the results with `finish` in the file's order. Memory does not depend on the number of
     /// traces.
@@ -112,15 +152,27 @@ impl TraceFile {
         visit: impl Fn(&mut T, usize, Kind, &[AtomSet]) + Sync,
         mut finish: impl FnMut(T),
     ) -> Result<()> {
+        let mut declared: Option<AtomSet> = None;
         loop {
-            let blocks = self.blocks(false)?;
+            let mut blocks = self.blocks(false)?;
+            if let Some(first) = blocks.first_mut().filter(|block| block.first_line == 1)
+                && let Some(atoms) = first.take_declaration()
+            {
+                // What the file declares and the signature lacks may be declared, but not observed.
+                declared = Some(
+                    atoms
+                        .iter()
+                        .filter_map(|atom| signature.id_of_written(atom).ok())
+                        .collect(),
+                );
+            }
             if blocks.is_empty() {
                 return Ok(());
             }
             let results: Vec<Result<T>> = (blocks.par_iter())
                 .map(|block| {
                     let mut result = T::default();
-                    let mut sink = Interner::new(signature);
+                    let mut sink = Interner::new(signature, declared.as_ref());
                     block.each_line(&mut sink, |line, parsed, sink| {
                         if let Line::Trace(kind) = parsed {
                             visit(&mut result, line, kind, &sink.steps);
@@ -232,6 +284,27 @@ impl Block {
         }
     }
 
+    /// Removes the first line and returns the atoms it declares, if it declares the signature.
+    fn take_declaration(&mut self) -> Option<HashSet<String>> {
+        let end = self
+            .bytes
+            .iter()
+            .position(|b| *b == b'\n')
+            .map_or(self.bytes.len(), |i| i + 1);
+        let first = Self {
+            file: self.file.clone(),
+            first_line: 1,
+            bytes: self.bytes[..end].to_vec(),
+        };
+        // A mistake in it is found when its turn comes.
+        let (atoms, true) = first.atoms().unwrap_or_default() else {
+            return None;
+        };
+        self.bytes.drain(..end);
+        self.first_line = 2;
+        Some(atoms)
+    }
+
     /// The atoms that occur, or those declared and `true`.
     fn atoms(&self) -> Result<(HashSet<String>, bool)> {
         let mut sink = Collector::default();
@@ -261,8 +334,16 @@ pub fn read_signature(name: &str, bytes: impl Read + Send + 'static) -> Result<S
         return file.signature();
     }
     let mut atoms: Vec<GroundAtom> = Vec::new();
-    let lines = file.bytes.take(LONGEST_LINE as u64).split(b'\n');
-    for (i, line) in lines.enumerate() {
+    let mut read = 0;
+    for (i, line) in file.bytes.split(b'\n').enumerate() {
+        read += line.as_ref().map_or(0, Vec::len);
+        if read > LONGEST_LINE {
+            return Err(Error::Limit {
+                what: format!("{name}: bytes in a list of atoms"),
+                limit: LONGEST_LINE,
+                hint: "a signature has one atom a line".to_owned(),
+            });
+        }
         let line = String::from_utf8(line.map_err(io)?).map_err(|error| {
             let good = error.utf8_error().valid_up_to();
             Error::Json {
@@ -314,6 +395,8 @@ impl Sink for Collector {
 /// Turns atoms into compressed observations of a signature.
 struct Interner<'a> {
     signature: &'a Signature,
+    /// The atoms that the file's first line declares, if it does.
+    declared: Option<&'a AtomSet>,
     /// Atoms that are not written in canonical form.
     others: HashMap<String, AtomId>,
     compressor: Compressor,
@@ -322,9 +405,10 @@ struct Interner<'a> {
 }
 
 impl<'a> Interner<'a> {
-    fn new(signature: &'a Signature) -> Self {
+    fn new(signature: &'a Signature, declared: Option<&'a AtomSet>) -> Self {
         Self {
             signature,
+            declared,
             others: HashMap::new(),
             compressor: Compressor::default(),
             current: AtomSet::with_room_for(signature.len()),
@@ -357,6 +441,11 @@ impl Sink for Interner<'_> {
                 id
             }
         };
+        if self.declared.is_some_and(|declared| !declared.contains(id)) {
+            return Err(format!(
+                "`{text}` is not in the signature that the first line declares"
+            ));
+        }
         self.current.insert(id);
         Ok(())
     }

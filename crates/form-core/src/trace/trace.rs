@@ -107,12 +107,11 @@ impl Trace {
 
     /// The line of a trace file.
     pub fn to_json(&self, signature: &Signature) -> String {
-        let atoms = |step: &AtomSet| -> Vec<String> {
-            step.iter()
-                .map(|id| signature.atom(id).to_string())
-                .collect()
-        };
-        let steps: Vec<Vec<String>> = self.steps.iter().map(atoms).collect();
+        let steps: Vec<Vec<String>> = self
+            .steps
+            .iter()
+            .map(|step| signature.texts(step))
+            .collect();
         serde_json::json!({ "kind": self.kind.as_str(), "steps": steps }).to_string()
     }
 }

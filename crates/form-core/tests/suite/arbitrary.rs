@@ -1,13 +1,12 @@
 //! Random formulae, signatures, buffers and machines for the property tests.
 //!
-//! Everything is over a small vocabulary with a proposition, unary and binary predicates, so that quantified atoms with
-//! constants and repeated variables come up often.
+//! Formulae and machines are over a given signature and always bind to it. The whole vocabulary has propositions, unary
+//! and binary predicates, so that quantified atoms with constants and repeated variables come up often.
 
-use form_core::{
-    AtomId, AtomSet, Formula, GroundAtom, Machine, Name, QuantifiedAtom, Quantifier, Signature,
-    Term,
-};
+use form_core::{AtomId, AtomSet, Formula, GroundOptions, Machine, Signature, ground};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 /// All atoms of the vocabulary, 11 of them.
 pub fn vocabulary() -> Vec<String> {
@@ -24,37 +23,50 @@ pub fn full_signature() -> Signature {
     Signature::parse(vocabulary()).unwrap()
 }
 
-/// Atomic formulae that the whole vocabulary has instances of.
-pub fn atom() -> impl Strategy<Value = Formula> {
-    let ground = prop::sample::select(vocabulary())
-        .prop_map(|text| Formula::atom(text.parse::<GroundAtom>().unwrap()));
-    let terms = prop_oneof![
-        Just(("p", vec![variable(0)])),
-        Just(("q", vec![variable(0)])),
-        Just(("on", vec![variable(0), variable(1)])),
-        Just(("on", vec![variable(0), variable(0)])),
-        Just(("on", vec![variable(0), constant("b")])),
-        Just(("on", vec![constant("a"), variable(0)])),
-    ];
-    let quantifier = prop_oneof![Just(Quantifier::Exists), Just(Quantifier::Forall)];
-    let quantified = (quantifier, terms).prop_map(|(quantifier, (predicate, terms))| {
-        let atom = QuantifiedAtom::new(quantifier, Name::new(predicate).unwrap(), terms);
-        Formula::atom(atom.unwrap())
-    });
-    prop_oneof![ground, quantified]
+/// The atomic formulae that the signature has instances of: its atoms, and quantified ones.
+fn atoms(signature: &Signature) -> (Vec<Formula>, Vec<Formula>) {
+    let ground = (signature.ids())
+        .map(|id| Formula::atom(signature.atom(id).clone()))
+        .collect();
+    let quantified = ["exists", "forall"]
+        .into_iter()
+        .flat_map(|quantifier| {
+            [
+                "X. p(X)",
+                "X. q(X)",
+                "X, Y. on(X, Y)",
+                "X. on(X, X)",
+                "X. on(X, b)",
+                "X. on(a, X)",
+            ]
+            .map(|rest| format!("{quantifier} {rest}").parse().unwrap())
+        })
+        .filter(|atom: &Formula| one_edge(atom).bind(signature).is_ok())
+        .collect();
+    (ground, quantified)
 }
 
-fn variable(v: u32) -> Term {
-    Term::Variable(v)
+/// A machine whose only edge has the formula.
+pub fn one_edge(formula: &Formula) -> Machine {
+    let builder = Machine::builder("m").initial("u0").accept("u1");
+    builder
+        .edge_with("u0", "u1", formula.clone(), None)
+        .build()
+        .unwrap()
 }
 
-fn constant(name: &str) -> Term {
-    Term::Constant(Name::new(name).unwrap())
+/// Atomic formulae.
+fn atom(signature: &Signature) -> impl Strategy<Value = Formula> + use<> {
+    let (ground, quantified) = atoms(signature);
+    prop_oneof![
+        prop::sample::select(ground),
+        prop::sample::select(quantified)
+    ]
 }
 
 /// Formulae of any shape.
-pub fn formula() -> impl Strategy<Value = Formula> {
-    let leaf = prop_oneof![9 => atom(), 1 => Just(Formula::truth())];
+pub fn formula(signature: &Signature) -> impl Strategy<Value = Formula> + use<> {
+    let leaf = prop_oneof![9 => atom(signature), 1 => Just(Formula::truth())];
     leaf.prop_recursive(4, 24, 4, |inner| {
         prop_oneof![
             inner.clone().prop_map(Formula::negated),
@@ -65,11 +77,11 @@ pub fn formula() -> impl Strategy<Value = Formula> {
 }
 
 /// Conjunctions of literals, as learnt edges are, and some other formulae.
-pub fn edge_formula() -> impl Strategy<Value = Formula> {
-    let literal = (atom(), any::<bool>())
+fn edge_formula(signature: &Signature) -> impl Strategy<Value = Formula> + use<> {
+    let literal = (atom(signature), any::<bool>())
         .prop_map(|(atom, positive)| if positive { atom } else { atom.negated() });
     let conjunction = prop::collection::vec(literal, 1..4).prop_map(Formula::all);
-    prop_oneof![3 => conjunction, 1 => formula()]
+    prop_oneof![3 => conjunction, 1 => formula(signature)]
 }
 
 /// Observations over the whole vocabulary, mostly of few atoms.
@@ -90,25 +102,163 @@ pub fn observations(
     prop::collection::vec(observation(), length)
 }
 
-/// Machines with up to `states` states besides the two terminal ones: cycles, self-loops, parallel edges and rewards.
-pub fn machine(states: usize, edges: usize) -> impl Strategy<Value = Machine> {
-    let reward =
-        prop_oneof![4 => Just(None), 1 => (-2..3_i8).prop_map(|r| Some(f64::from(r) / 2.0))];
-    let edge = (0..states, 0..states + 2, edge_formula(), reward);
-    prop::collection::vec(edge, 0..=edges).prop_map(move |edges| {
-        let name = |i: usize| match i {
-            i if i == states => "u_acc".to_owned(),
-            i if i == states + 1 => "u_rej".to_owned(),
-            i => format!("u{i}"),
-        };
-        let mut builder = Machine::builder("random")
-            .initial("u0")
-            .accept("u_acc")
-            .reject("u_rej")
-            .states((0..states + 2).map(name));
-        for (from, to, formula, reward) in edges {
-            builder = builder.edge_with(&name(from), &name(to), formula, reward);
-        }
-        builder.build().unwrap()
+/// An edge by the numbers of its states, the accepting and the rejecting one last.
+#[derive(Clone, Debug)]
+struct Draft {
+    from: usize,
+    to: usize,
+    formula: Formula,
+    reward: Option<f64>,
+}
+
+fn reward() -> impl Strategy<Value = Option<f64>> {
+    (-2..3_i8).prop_map(|r| Some(f64::from(r) / 2.0))
+}
+
+fn draft(signature: &Signature, states: usize) -> impl Strategy<Value = Draft> + use<> {
+    let reward = prop_oneof![4 => Just(None), 1 => reward()];
+    let edge = (0..states, 0..states + 2, edge_formula(signature), reward);
+    edge.prop_map(|(from, to, formula, reward)| Draft {
+        from,
+        to,
+        formula,
+        reward,
     })
+}
+
+fn built(states: usize, edges: &[Draft]) -> Machine {
+    let name = |i: usize| match i {
+        i if i == states => "u_acc".to_owned(),
+        i if i == states + 1 => "u_rej".to_owned(),
+        i => format!("u{i}"),
+    };
+    let mut builder = Machine::builder("random")
+        .initial("u0")
+        .accept("u_acc")
+        .reject("u_rej")
+        .states((0..states + 2).map(name));
+    for edge in edges {
+        builder = builder.edge_with(
+            &name(edge.from),
+            &name(edge.to),
+            edge.formula.clone(),
+            edge.reward,
+        );
+    }
+    builder.build().unwrap()
+}
+
+/// Machines with `states` states besides the two terminal ones: cycles, self-loops, parallel edges and rewards.
+pub fn machine(
+    signature: &Signature,
+    states: usize,
+    edges: usize,
+) -> impl Strategy<Value = Machine> + use<> {
+    prop::collection::vec(draft(signature, states), 0..=edges)
+        .prop_map(move |edges| built(states, &edges))
+}
+
+/// Machines as [`machine`] makes them; of some, all or some edges require that no earlier edge of their state holds.
+pub fn guarded_machine(
+    signature: &Signature,
+    states: usize,
+    edges: usize,
+) -> impl Strategy<Value = Machine> + use<> {
+    let guarded = prop_oneof![
+        1 => Just(vec![false; edges]),
+        2 => Just(vec![true; edges]),
+        1 => prop::collection::vec(any::<bool>(), edges),
+    ];
+    let edges = prop::collection::vec(draft(signature, states), 2..=edges);
+    (edges, guarded).prop_map(move |(mut edges, guarded)| {
+        for i in (0..edges.len()).rev().filter(|i| guarded[*i]) {
+            let (earlier, edge) = edges.split_at_mut(i);
+            let edge = &mut edge[0];
+            let others = (earlier.iter())
+                .filter(|other| other.from == edge.from)
+                .map(|other| other.formula.clone().negated());
+            edge.formula = Formula::all(std::iter::once(edge.formula.clone()).chain(others));
+        }
+        built(states, &edges)
+    })
+}
+
+/// How the second machine of a pair comes from the first.
+#[derive(Clone, Debug)]
+enum Variation {
+    /// Another machine altogether.
+    Unrelated(Vec<Draft>),
+    /// One edge is another.
+    Changed(prop::sample::Index, Draft),
+    /// One edge has another formula.
+    Reformulated(prop::sample::Index, Formula),
+    /// One edge has another reward.
+    Rewarded(prop::sample::Index, Option<f64>),
+    /// Two edges change places.
+    Swapped(prop::sample::Index, prop::sample::Index),
+    /// Every formula `f` is written as `f or f and g`.
+    Rewritten(Formula),
+    /// Without quantifiers.
+    Grounded,
+}
+
+fn variation(
+    signature: &Signature,
+    states: usize,
+    edges: usize,
+) -> impl Strategy<Value = Variation> + use<> {
+    let index = any::<prop::sample::Index>;
+    prop_oneof![
+        2 => prop::collection::vec(draft(signature, states), 1..=edges).prop_map(Variation::Unrelated),
+        2 => (index(), draft(signature, states)).prop_map(|(i, edge)| Variation::Changed(i, edge)),
+        2 => (index(), edge_formula(signature)).prop_map(|(i, formula)| Variation::Reformulated(i, formula)),
+        1 => (index(), reward()).prop_map(|(i, reward)| Variation::Rewarded(i, reward)),
+        2 => (index(), index()).prop_map(|(i, j)| Variation::Swapped(i, j)),
+        2 => edge_formula(signature).prop_map(Variation::Rewritten),
+        2 => Just(Variation::Grounded),
+    ]
+}
+
+/// Pairs of machines as [`machine`] makes them, mostly similar and often equivalent.
+pub fn machines(
+    signature: &Signature,
+    states: usize,
+    edges: usize,
+) -> impl Strategy<Value = (Machine, Machine)> + use<> {
+    let first = prop::collection::vec(draft(signature, states), 1..=edges);
+    let second = variation(signature, states, edges);
+    let signature = signature.clone();
+    (first, second).prop_map(move |(mut edges, variation)| {
+        let first = built(states, &edges);
+        match variation {
+            Variation::Unrelated(others) => edges = others,
+            Variation::Changed(i, edge) => *i.get_mut(&mut edges) = edge,
+            Variation::Reformulated(i, formula) => i.get_mut(&mut edges).formula = formula,
+            Variation::Rewarded(i, reward) => i.get_mut(&mut edges).reward = reward,
+            Variation::Swapped(i, j) => {
+                let (i, j) = (i.index(edges.len()), j.index(edges.len()));
+                edges.swap(i, j);
+            }
+            Variation::Rewritten(other) => {
+                for edge in &mut edges {
+                    let both = Formula::all([edge.formula.clone(), other.clone()]);
+                    edge.formula = Formula::any([edge.formula.clone(), both]);
+                }
+            }
+            Variation::Grounded => {
+                let bound = first.bind(&signature).unwrap();
+                let grounded = ground(&bound, &GroundOptions::default()).unwrap();
+                return (first, grounded);
+            }
+        }
+        (first, built(states, &edges))
+    })
+}
+
+/// As many values as asked for, the same in every run.
+pub fn sample<S: Strategy>(strategy: &S, values: usize) -> Vec<S::Value> {
+    let mut runner = TestRunner::deterministic();
+    (0..values)
+        .map(|_| strategy.new_tree(&mut runner).unwrap().current())
+        .collect()
 }

@@ -2,7 +2,9 @@
 //!
 //! Each of these would overflow the stack if anything recursed, or take hours if anything were quadratic.
 
-use form_core::{AtomSet, Formula, Machine, Signature, check, satisfies};
+use form_core::{
+    AtomSet, BoundMachine, Formula, GroundOptions, Machine, Signature, check, ground, satisfies,
+};
 
 const DEEP: usize = 300_000;
 
@@ -25,8 +27,21 @@ fn survives(text: &str) {
         .is_some();
     assert_eq!(defined, compiled);
     drop(check(&machine));
+    let grounded = ground(&machine, &GroundOptions::default()).unwrap();
+    assert_eq!(grounded.edges().is_empty(), formula_is_false(&machine));
     assert_eq!(formula.clone(), formula);
     formula.literals();
+}
+
+/// Whether the machine's edge holds on no observation of `a` and `b`.
+fn formula_is_false(machine: &BoundMachine) -> bool {
+    let holds = |atoms: &[&str]| {
+        let observation = machine.signature().observation(atoms).unwrap();
+        machine
+            .choose(machine.machine().initial(), &observation, &observation)
+            .is_some()
+    };
+    !holds(&["a"]) && !holds(&["b"]) && !holds(&["a", "b"])
 }
 
 #[test]

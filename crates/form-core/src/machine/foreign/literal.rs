@@ -2,13 +2,8 @@
 //! punctuation, each with its place in the whole text. Escapes in strings, and everything that would need evaluating,
 //! are errors.
 
-use std::ops::Range;
-
-use crate::error::{Fault, shortened};
+use crate::error::{Fault, Parsed, Span, shortened};
 use crate::logic::atom::is_name_char;
-
-pub(super) type Span = Range<usize>;
-pub(super) type Parsed<T> = Result<T, Fault>;
 
 /// The text without the byte-order mark that some editors put first.
 pub(super) fn without_bom(text: &str) -> &str {

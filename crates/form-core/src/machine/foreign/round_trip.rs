@@ -339,3 +339,26 @@ fn long_and_deep_texts_are_read_in_linear_time() {
     );
     assert!(read_reference(&literals).is_ok());
 }
+
+#[test]
+fn what_would_take_quadratic_time_is_refused() {
+    let lines = |line: fn(usize) -> String| (0..20_000).map(line).collect::<Vec<_>>();
+    for edges in [
+        lines(|i| format!("u0 -> u1 : a\nu0 -> u2 : b{i}")),
+        lines(|i| format!("u0 -> u1 : p{} and q{}", i / 150, i % 150)),
+        lines(|i| format!("u0 -> v{i} : p{i}")),
+    ] {
+        let error = write_toro_icarte(&machine(&edges)).unwrap_err();
+        assert!(matches!(error, Error::Limit { .. }), "{error}");
+    }
+    // A rewarded self-loop before many edges is overtaken by none, an unrewarded one by all.
+    for reward in ["", " => 1"] {
+        let edges = (0..2_000).map(|i| format!("u0 -> v{i} : p{i}"));
+        let edges: Vec<String> = [format!("u0 -> u0 : a{reward}")]
+            .into_iter()
+            .chain(edges)
+            .collect();
+        let written = write_toro_icarte(&machine(&edges));
+        assert_eq!(written.is_ok(), reward.is_empty(), "{written:?}");
+    }
+}

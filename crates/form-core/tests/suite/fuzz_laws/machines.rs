@@ -256,7 +256,7 @@ fn survives_grounding(bound: &BoundMachine, observations: GroundObservations) {
         .expect("grounding names no other atoms");
     let options = CompareOptions {
         observations: observations.into(),
-        max_pairs: 2_000,
+        max_steps: 200_000,
         ..CompareOptions::default()
     };
     match compare(bound, &other, &options) {

@@ -3,13 +3,11 @@
 //! The tokens are those of our own formulae; only their arrangement differs. Several variables and any number of
 //! arguments are read as well, which the reference code cannot do itself.
 
-use std::collections::{HashMap, HashSet};
-
-use crate::error::Fault;
+use crate::error::{Fault, Parsed, Span};
 use crate::logic::atom::{GroundAtom, Name, QuantifiedAtom, Quantifier, Term};
 use crate::logic::formula::Formula;
 use crate::logic::lexer::{Lexer, Token as Symbol};
-use crate::machine::foreign::literal::{Parsed, Span};
+use crate::logic::words::{Bound, Words, name};
 
 /// Literals joined by `;`; none is `true`.
 pub(super) fn condition(text: &str) -> Parsed<Formula> {
@@ -25,8 +23,7 @@ pub(super) fn condition(text: &str) -> Parsed<Formula> {
         reader.advance();
         literals.push(reader.literal()?);
     }
-    let stray = (reader.constants.iter()).find(|(word, _)| reader.variables.contains(*word));
-    if let Some((word, at)) = stray {
+    if let Some((word, at)) = reader.words.stray() {
         let problem =
             format!("`{word}` is a variable elsewhere in the condition, and not bound here");
         return Err(Fault::new(at.clone(), problem));
@@ -38,9 +35,7 @@ struct Condition<'a> {
     lexer: Lexer<'a>,
     token: Symbol<'a>,
     at: Span,
-    variables: HashSet<&'a str>,
-    /// In the order they are written.
-    constants: Vec<(&'a str, Span)>,
+    words: Words<'a>,
 }
 
 impl<'a> Condition<'a> {
@@ -51,8 +46,7 @@ impl<'a> Condition<'a> {
             lexer,
             token,
             at,
-            variables: HashSet::new(),
-            constants: Vec::new(),
+            words: Words::default(),
         }
     }
 
@@ -84,21 +78,14 @@ impl<'a> Condition<'a> {
 
     /// `p(o1)`, or `X0, X1, p(X0, X1)` after a quantifier.
     fn application(&mut self, quantifier: Option<Quantifier>) -> Parsed<Formula> {
-        let mut variables: HashMap<&str, (u32, Span, bool)> = HashMap::new();
+        let mut bound = Bound::default();
         let (predicate, at) = loop {
             let (word, at) = self.word("a variable or a predicate")?;
             if quantifier.is_none() || !matches!(self.token, Symbol::Comma | Symbol::Dot) {
                 break (word, at);
             }
             self.advance();
-            let number = variables.len() as u32;
-            if variables
-                .insert(word, (number, at.clone(), false))
-                .is_some()
-            {
-                return Err(Fault::new(at, format!("`{word}` is bound twice")));
-            }
-            self.variables.insert(word);
+            self.words.bind(&mut bound, word, at)?;
         };
         if self.token != Symbol::Open && quantifier.is_none() {
             match predicate {
@@ -107,19 +94,12 @@ impl<'a> Condition<'a> {
                 _ => {}
             }
         }
-        let predicate = checked_name(predicate, &at)?;
-        let mut terms = Vec::new();
+        let predicate = name(predicate, &at)?;
+        let mut arguments = Vec::new();
         if self.token == Symbol::Open {
-            while terms.is_empty() || self.token == Symbol::Comma {
+            while arguments.is_empty() || self.token == Symbol::Comma {
                 self.advance();
-                let (word, at) = self.word("an argument")?;
-                if let Some((number, _, used)) = variables.get_mut(word) {
-                    *used = true;
-                    terms.push(Term::Variable(*number));
-                } else {
-                    terms.push(Term::Constant(checked_name(word, &at)?));
-                    self.constants.push((word, at));
-                }
+                arguments.push(self.word("an argument")?);
             }
             if self.token != Symbol::Close {
                 return self.expected("`,` or `)` after the argument");
@@ -127,15 +107,15 @@ impl<'a> Condition<'a> {
             self.advance();
         }
         let Some(quantifier) = quantifier else {
-            let constants = terms.into_iter().filter_map(|term| match term {
-                Term::Constant(constant) => Some(constant),
-                Term::Variable(_) => None,
-            });
+            let constants: Vec<Name> = (arguments.into_iter())
+                .map(|(word, at)| self.words.constant(word, at))
+                .collect::<Parsed<_>>()?;
             return Ok(Formula::atom(GroundAtom::new(predicate, constants)));
         };
-        let unused = (variables.iter().filter(|(_, (_, _, used))| !used))
-            .min_by_key(|(_, (number, ..))| *number);
-        if let Some((variable, (_, at, _))) = unused {
+        let terms: Vec<Term> = (arguments.into_iter())
+            .map(|(word, at)| self.words.term(&mut bound, word, at))
+            .collect::<Parsed<_>>()?;
+        if let Some((variable, at)) = bound.unused() {
             let problem = format!("the variable `{variable}` does not occur in the atom after it");
             return Err(Fault::new(at.clone(), problem));
         }
@@ -152,10 +132,6 @@ impl<'a> Condition<'a> {
         self.advance();
         Ok((word, at))
     }
-}
-
-fn checked_name(word: &str, at: &Span) -> Parsed<Name> {
-    Name::new(word).map_err(|error| Fault::new(at.clone(), error.to_string()))
 }
 
 #[cfg(test)]

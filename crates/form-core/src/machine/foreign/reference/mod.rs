@@ -17,8 +17,8 @@ mod writer;
 pub use writer::write_reference;
 
 use super::Converted;
-use super::literal::{Line, Parsed, Span, Token, significant_lines, without_bom};
-use crate::error::{Fault, Result};
+use super::literal::{Line, Token, significant_lines, without_bom};
+use crate::error::{Fault, Parsed, Result, Span};
 use crate::machine::machine::{Draft, DraftEdge};
 
 /// Reads a machine of the reference code.

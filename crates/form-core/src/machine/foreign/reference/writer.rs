@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::error::{Error, Result};
-use crate::logic::atom::{Atom, Name, QuantifiedAtom, Quantifier, Term};
-use crate::logic::formula::{Formula, Node};
+use crate::logic::atom::{Atom, Name, QuantifiedAtom};
+use crate::logic::formula::Formula;
+use crate::logic::print::Notation;
 use crate::machine::machine::{EdgeId, Machine};
 
 /// Writes a machine as the reference code reads it, an edge with a disjunction as several lines.
@@ -48,7 +49,7 @@ pub fn write_reference(machine: &Machine) -> Result<String> {
             ));
         }
         let (from, to) = (machine.state_name(edge.from), machine.state_name(edge.to));
-        for part in disjuncts(&edge.formula) {
+        for part in edge.formula.disjuncts() {
             if part == Formula::truth() {
                 line(from, to, "");
                 continue;
@@ -71,25 +72,6 @@ pub fn write_reference(machine: &Machine) -> Result<String> {
         line(reject, reject, "False");
     }
     Ok(text)
-}
-
-/// The parts of a disjunction at the root; the formula itself if it is none.
-fn disjuncts(formula: &Formula) -> Vec<Formula> {
-    let Some((Node::Or(_), mut body)) = formula.nodes().split_last() else {
-        return vec![formula.clone()];
-    };
-    let mut parts = Vec::new();
-    while !body.is_empty() {
-        let (mut start, mut open) = (body.len(), 1);
-        while open > 0 {
-            start -= 1;
-            open = open - 1 + body[start].children();
-        }
-        parts.push(Formula::from_postfix(body[start..].to_vec()));
-        body = &body[..start];
-    }
-    parts.reverse();
-    parts
 }
 
 /// The literals joined by `;`, or the word that cannot be written.
@@ -115,22 +97,10 @@ fn written_condition(literals: &[(&Atom, bool)]) -> Result<String, &'static str>
 }
 
 fn written_quantified(atom: &QuantifiedAtom, taken: &HashSet<&str>) -> String {
-    let variables: Vec<String> = (0..)
-        .map(|i| format!("X{i}"))
-        .filter(|name| !taken.contains(name.as_str()))
-        .take(atom.variables() as usize)
-        .collect();
-    let terms: Vec<&str> = (atom.terms().iter())
-        .map(|term| match term {
-            Term::Variable(v) => variables[*v as usize].as_str(),
-            Term::Constant(constant) => constant.as_str(),
-        })
-        .collect();
-    let quantifier = match atom.quantifier() {
-        Quantifier::Exists => '∃',
-        Quantifier::Forall => '∀',
-    };
-    let (variables, terms) = (variables.join(","), terms.join(","));
+    let variables = atom.name_variables((0..).map(|i| format!("X{i}")), taken);
+    let quantifier = Notation::Unicode.quantifier(atom.quantifier());
+    let terms = atom.arguments(&variables).join(",");
+    let variables = variables.join(",");
     format!("{quantifier}{variables}, {}({terms})", atom.predicate())
 }
 

@@ -6,10 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::edges::{StateEdges, state_edges};
 use super::source::{Source, SourceEdge};
 use super::{ToroIcarteOptions, Undefined};
-use crate::error::Fault;
+use crate::error::{Fault, Parsed, Span};
 use crate::logic::formula::Formula;
 use crate::machine::foreign::Converted;
-use crate::machine::foreign::literal::{Parsed, Span};
 use crate::machine::machine::{Draft, DraftEdge};
 
 const ACCEPT: &str = "u_acc";
@@ -76,7 +75,7 @@ pub(super) fn convert(source: &Source, options: &ToroIcarteOptions) -> Parsed<Co
     if !undefined.is_empty() {
         notes.push(format!(
             "in {} an observation that matches no formula ends the episode in their runtime: edges to `{REJECT}` were \
-             added for these; `Undefined::Stay` (`form convert --undefined stay`) leaves them out",
+             added for these; `form convert --undefined stay` leaves them out",
             listed(&undefined)
         ));
     }

@@ -1,10 +1,10 @@
 //! The text of a Toro Icarte machine, taken apart but not yet interpreted.
 
-use crate::error::{Fault, shortened};
+use crate::error::{Fault, Parsed, Span, shortened};
 use crate::logic::atom::Atom;
 use crate::logic::formula::{Formula, Node};
 use crate::logic::parse;
-use crate::machine::foreign::literal::{Line, Parsed, Span, Token, significant_lines};
+use crate::machine::foreign::literal::{Line, Token, significant_lines};
 
 /// The file as it stands.
 pub(super) struct Source {

@@ -148,13 +148,7 @@ fn write_state(
         }
         let mut found = Vec::new();
         for id in &group.edges {
-            // Lines are in the order of their first edges: beyond the furthest so far there is nothing earlier.
-            let last = furthest_before[id].max(line);
-            let mut overtaken: Vec<EdgeId> = (groups[line + 1..=last].iter())
-                .flat_map(|group| group.edges.iter().take_while(|earlier| *earlier < id))
-                .copied()
-                .collect();
-            overtaken.sort();
+            let overtaken = overtaken(&groups, line, furthest_before[id], *id);
             let formula = |id: EdgeId| &machine.edge(id).formula;
             nodes += (overtaken.iter())
                 .map(|earlier| formula(*earlier).nodes().len())
@@ -212,6 +206,18 @@ fn write_state(
         (None, None) => write_line(text, state, state, "True", 0.0),
     }
     Ok(())
+}
+
+/// The edges before `id` whose lines come after its own, in order.
+///
+/// Lines are in the order of their first edges: beyond the furthest of any earlier edge there is nothing earlier.
+fn overtaken(groups: &[Group], line: usize, furthest: usize, id: EdgeId) -> Vec<EdgeId> {
+    let mut overtaken: Vec<EdgeId> = (groups[line + 1..=furthest.max(line)].iter())
+        .flat_map(|group| group.edges.iter().take_while(|earlier| **earlier < id))
+        .copied()
+        .collect();
+    overtaken.sort();
+    overtaken
 }
 
 /// The edges by target, in order of first occurrence.
