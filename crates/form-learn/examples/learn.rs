@@ -1,42 +1,26 @@
-//! x
-use form_core::*;
-use form_learn::*;
-fn main() {
-    let a: Vec<String> = std::env::args().collect();
-    let sig = TraceFile::new(&a[1], std::fs::File::open(&a[1]).unwrap())
-        .unwrap()
-        .signature()
-        .unwrap();
-    let t: Vec<Trace> = TraceFile::new(&a[1], std::fs::File::open(&a[1]).unwrap())
-        .unwrap()
-        .traces(&sig)
-        .unwrap()
-        .into_iter()
-        .map(|x| x.1)
-        .collect();
-    let first_order = a[2] == "fo";
-    let k: usize = a[3].parse().unwrap();
-    for _ in 0..a.get(4).map_or(1, |x| x.parse().unwrap()) {
-        let s = std::time::Instant::now();
-        let mut l = Learner::new(
-            &sig,
-            &Options {
-                first_order,
-                max_disjuncts: k,
-                ..Options::default()
-            },
-        );
-        for t in &t {
-            l.add(t);
-        }
-        let o = l.learn(&Limits::default());
-        println!("{:?}", s.elapsed());
-        for r in l.rounds() {
-            eprintln!("{r:?}");
-        }
-        match o {
-            Outcome::Minimal(m) => eprintln!("{} {} {}", m.states, m.cost, m.machine),
-            o => eprintln!("{o:?}"),
-        }
+//! From a trace file to a drawn machine.
+
+use std::error::Error;
+use std::fs::File;
+
+use form_core::{TraceFile, to_svg};
+use form_learn::{Learner, Limits, Options, Outcome};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let path = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| "examples/all_yellow.jsonl".to_owned());
+    let open = || TraceFile::new(&path, File::open(&path)?).map_err(Box::<dyn Error>::from);
+    let signature = open()?.signature()?;
+    let mut learner = Learner::new(&signature, &Options::default());
+    for (_, trace) in open()?.traces(&signature)? {
+        learner.add(&trace);
     }
+    if let Outcome::Minimal(learnt) = learner.learn(&Limits::default()) {
+        std::fs::write(
+            std::env::temp_dir().join("learnt.svg"),
+            to_svg(&learnt.machine),
+        )?;
+    }
+    Ok(())
 }

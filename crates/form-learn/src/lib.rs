@@ -9,6 +9,7 @@ mod outcome;
 mod problem;
 mod search;
 mod tree;
+mod verify;
 mod vocabulary;
 
 pub use error::{Error, Result};

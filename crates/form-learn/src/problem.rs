@@ -17,8 +17,8 @@ pub struct Options {
     pub max_disjuncts: usize,
     /// Whether a run may come back to a state it has left.
     pub cyclic: bool,
-    /// The bias towards one sub-task a state: an edge with a positive `forall` has no other positive literal, and
-    /// negative ones only where they keep it apart from another edge of its state.
+    /// The bias towards one sub-task a state: a positive `forall` is the only literal of its edge. Other edges of the
+    /// state are kept apart from it by its negation.
     pub forall_alone: bool,
 }
 

@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use form_core::{Kind, Signature, Trace, first_overlap};
+use form_core::{Kind, Signature, Trace};
 
 use crate::data::Data;
 use crate::decode::{Design, decode};
@@ -307,7 +307,6 @@ impl Learner {
         {
             encoding.extend(&self.tree, self.data.observations());
         }
-        debug_assert!(first_overlap(&bound).is_none(), "{}", learnt.machine);
         !refutations.is_empty()
     }
 
@@ -316,9 +315,9 @@ impl Learner {
         let cost = self.cost;
         let mut assumptions = self.encoding().at_most(Measure::Cost, cost);
         let different: Vec<Lit> = design.literals.iter().map(|literal| -literal).collect();
-        let Some(other) = self.ask(&assumptions, Some(&different), watch)? else {
+        if self.ask(&assumptions, Some(&different), watch)?.is_none() {
             return Ok(design.learnt);
-        };
+        }
         for measure in [Measure::Ground, Measure::Negative] {
             let value = |learner: &mut Self, design: &Design| {
                 learner
@@ -329,9 +328,6 @@ impl Learner {
                     .filter(|l| design.literals.contains(l))
                     .count()
             };
-            if value(self, &other) < value(self, &design) {
-                design = other.clone();
-            }
             for bound in 0.. {
                 let at_most = self.encoding().at_most(measure, bound);
                 if value(self, &design) > bound {

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use form_core::{Formula, Kind, Machine, Signature, Trace, first_overlap};
+use form_core::{Formula, Kind, Machine, Signature, Trace};
 
 use crate::error::{Error, Result};
 use crate::outcome::{Cost, Learnt};
+use crate::verify::overlap;
 use crate::vocabulary::Candidate;
 
 /// The literals of an edge: the numbers of the candidates, and whether they stand there unnegated.
@@ -73,7 +74,7 @@ fn verify(machine: &Machine, signature: &Signature, traces: &[Trace]) -> Result<
             return refuted(format!("{wrong:?} on {}", trace.to_json(signature)));
         }
     }
-    match first_overlap(&bound) {
+    match overlap(&bound) {
         Some(overlap) => refuted(format!("{overlap:?}")),
         None => Ok(()),
     }

@@ -56,12 +56,10 @@ sooner(Y,X) :- ed(Z,Y,_), state(Y), state(X), Z < X.
 
 /// The bias towards one sub-task a state.
 const FORALL_ALONE: &str = "
-% Bias: a positive `forall` is the only positive literal, and stands with negative ones only where they keep its edge
-% apart from another one.
+% Bias: a positive `forall` is the only literal of its edge.
 alone(X,Y,E) :- pos(X,Y,E,L), universal(L).
 :- alone(X,Y,E), pos(X,Y,E,A), pos(X,Y,E,B), A < B.
-justified(X,Y,B) :- pos(X,Z,_,A), implies(A,B), slot(X,Y,_), Y != Z.
-:- alone(X,Y,E), neg(X,Y,E,B), not justified(X,Y,B).
+:- alone(X,Y,E), neg(X,Y,E,_).
 ";
 
 /// How a machine runs over the tree, and what its runs must come to.

@@ -76,8 +76,7 @@ const CYCLIC: &str = "
 const FORALL_ALONE: &str = "
     injected_alone(X,Y,E) :- injected_pos(X,Y,E,L), injected_universal(L).
     :- injected_alone(X,Y,E), injected_pos(X,Y,E,A), injected_pos(X,Y,E,B), A < B.
-    injected_justified(X,Y,B) :- injected_pos(X,Z,D,A), injected_implies(A,B), injected_slot(X,Y), Y != Z.
-    :- injected_alone(X,Y,E), injected_neg(X,Y,E,B), not injected_justified(X,Y,B).
+    :- injected_alone(X,Y,E), injected_neg(X,Y,E,B).
 ";
 
 /// Among the shortest hypotheses: fewest ground atoms, then fewest negations.

@@ -32,9 +32,6 @@ impl Encoding {
                 self.solver.add(&exclusive);
             }
         }
-        if self.shape.options.forall_alone {
-            self.add_justification();
-        }
     }
 
     /// For each candidate: a positive literal at this place makes it true.
@@ -54,21 +51,5 @@ impl Encoding {
                 implied
             })
             .collect()
-    }
-
-    /// An edge with a positive `forall` has negative literals only where they keep it apart from another edge. Without
-    /// this, "all yellow seen, and now nothing but the goal" would be one edge.
-    fn add_justification(&mut self) {
-        for s in 0..self.slots.len() {
-            let universal = self.solver.fresh_absent();
-            for f in &self.foralls {
-                self.solver.add(&[-self.slots[s].positive[*f], universal]);
-            }
-            for i in 0..self.candidates.len() {
-                let mut clause = vec![-universal, -self.slots[s].negative[i]];
-                clause.extend(self.justified.get(&(s, i)).into_iter().flatten());
-                self.solver.add(&clause);
-            }
-        }
     }
 }

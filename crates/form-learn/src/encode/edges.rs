@@ -74,6 +74,7 @@ impl Encoding {
             for f in &self.foralls {
                 for i in (0..positive.len()).filter(|i| i != f) {
                     self.solver.add(&[-positive[*f], -positive[i]]);
+                    self.solver.add(&[-positive[*f], -negative[i]]);
                 }
             }
         }
@@ -105,11 +106,13 @@ impl Encoding {
                 }
             }
         }
+        let alone = self.shape.options.forall_alone;
         for i in &self.statics {
             let mask = &self.candidates[*i].mask;
             let blocks: Vec<usize> = (self.candidates.iter().enumerate())
                 .filter(|(_, other)| {
-                    other.forall || !other.mask.is_subset(mask) && meet(&other.mask, mask)
+                    other.forall && !alone
+                        || !other.forall && !other.mask.is_subset(mask) && meet(&other.mask, mask)
                 })
                 .map(|(a, _)| a)
                 .collect();

@@ -210,7 +210,7 @@ impl<'a> Search<'a> {
         sets: &mut Vec<Outgoing>,
     ) {
         let Some((&to, rest)) = targets.split_first() else {
-            if size == 0 && self.justified(edges) {
+            if size == 0 {
                 sets.push(edges.clone());
             }
             return;
@@ -245,20 +245,6 @@ impl<'a> Search<'a> {
     fn denied(&self, positive: u32) -> u32 {
         let given = (0..self.atoms.len()).filter(|a| positive >> a & 1 == 1);
         given.fold(0, |all, a| all | self.implied[a])
-    }
-
-    /// The second half of the bias: negative literals beside a positive `forall` keep it apart from another edge.
-    fn justified(&self, edges: &Outgoing) -> bool {
-        let foralls = bits(self.atoms, |atom| atom.forall);
-        !self.problem.options.forall_alone
-            || edges
-                .iter()
-                .filter(|edge| edge.positive & foralls != 0)
-                .all(|edge| {
-                    let others = edges.iter().filter(|other| other.to != edge.to);
-                    let reasons = others.fold(0, |all, other| all | self.denied(other.positive));
-                    edge.negative & !reasons == 0
-                })
     }
 
     /// Whether no run is wrong before it enters a state that is still to be filled.
@@ -312,7 +298,7 @@ fn labels(problem: &Problem, atoms: &[Candidate], literals: usize) -> Vec<(u32, 
         // Every non-empty subset of the used atoms may be the positive ones.
         let mut positive = used;
         while positive > 0 {
-            let alone = positive & foralls == 0 || positive.count_ones() == 1;
+            let alone = positive & foralls == 0 || used.count_ones() == 1;
             if alone || !problem.options.forall_alone {
                 labels.push((positive, used & !positive));
             }
