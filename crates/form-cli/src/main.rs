@@ -8,6 +8,7 @@ mod convert;
 mod diff;
 mod ground;
 mod input;
+mod learn;
 mod output;
 mod show;
 mod traces;
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// First-order reward machines: check, draw, ground, compare and convert them.
+/// First-order reward machines: learn, check, draw, ground, compare and convert them.
 #[derive(Parser)]
 #[command(name = "form", version, about, propagate_version = true)]
 struct Cli {
@@ -26,6 +27,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Learn(learn::Args),
     Check(check::Args),
     Show(show::Args),
     Convert(convert::Args),
@@ -44,6 +46,7 @@ enum Answer {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
+        Command::Learn(args) => learn::run(args),
         Command::Check(args) => check::run(args),
         Command::Show(args) => show::run(args),
         Command::Convert(args) => convert::run(args),

@@ -28,7 +28,7 @@ pub use logic::formula::{Formula, Node};
 pub use logic::print::Notation;
 pub use logic::signature::Signature;
 pub use logic::truth::satisfies;
-pub use machine::asp::{to_asp, trace_to_asp};
+pub use machine::asp::{atom_to_asp, to_asp, trace_to_asp};
 pub use machine::bound::BoundMachine;
 pub use machine::check::{Findings, NeverFires, Overlap, Undecided, check};
 pub use machine::draw::{dot::to_dot, mermaid::to_mermaid, svg::to_svg, text::to_text};

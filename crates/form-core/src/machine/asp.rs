@@ -135,6 +135,13 @@ pub fn trace_to_asp(steps: &[AtomSet], signature: &Signature) -> String {
     facts
 }
 
+/// An atomic formula as the term that stands for it in `pos` and `neg`: `obs(yellow(o1))`, `e_pred(blue)`, `a_pred(blue)`.
+///
+/// Different atoms are different terms, whatever their names; what clingo prints is what was written.
+pub fn atom_to_asp(atom: &Atom) -> String {
+    condition(atom) + ")"
+}
+
 /// The instances of each quantified atom of the machine, among the observable atoms. `exists` and `forall` of the same
 /// atom share them.
 fn write_instances(program: &mut String, machine: &Machine) {

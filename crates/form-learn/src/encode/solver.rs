@@ -1,0 +1,137 @@
+//! The SAT solver (CaDiCaL) behind a small interface: fresh variables, clauses with constants, limits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use cadical::{Callbacks, Solver as Cadical};
+
+use crate::outcome::StopReason;
+
+/// A literal: a variable or, negative, its negation.
+pub(crate) type Lit = i32;
+
+/// The literal that always holds, and the one that never does.
+pub(crate) const TRUE: Lit = 1;
+pub(crate) const FALSE: Lit = -1;
+
+/// What ends a search early; asked by the solver again and again while it works.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watch {
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) memory: Option<u64>,
+    pub(crate) interrupt: Option<Arc<AtomicBool>>,
+}
+
+impl Watch {
+    /// Why the search should end now, if it should.
+    pub(crate) fn reason(&self) -> Option<StopReason> {
+        if self
+            .interrupt
+            .as_ref()
+            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+        {
+            Some(StopReason::Interrupted)
+        } else if self
+            .deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+        {
+            Some(StopReason::Time)
+        } else if self
+            .memory
+            .is_some_and(|limit| resident_bytes().is_some_and(|used| used > limit))
+        {
+            Some(StopReason::Memory)
+        } else {
+            None
+        }
+    }
+}
+
+impl Callbacks for Watch {
+    fn terminate(&mut self) -> bool {
+        self.reason().is_some()
+    }
+}
+
+/// The memory the process uses, where the system tells.
+fn resident_bytes() -> Option<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * 4096)
+}
+
+/// A solver that clauses are added to and that answers under assumptions.
+pub(crate) struct Solver {
+    cadical: Cadical<Watch>,
+    variables: i32,
+    pub(crate) clauses: usize,
+    pub(crate) calls: usize,
+}
+
+impl Solver {
+    pub(crate) fn new() -> Self {
+        let mut solver = Self {
+            cadical: Cadical::new(),
+            variables: TRUE,
+            clauses: 0,
+            calls: 0,
+        };
+        solver.add(&[TRUE]);
+        solver
+    }
+
+    /// Replaces what may end the following calls early.
+    pub(crate) fn watch(&mut self, watch: &Watch) {
+        self.cadical.set_callbacks(Some(watch.clone()));
+    }
+
+    pub(crate) fn fresh(&mut self) -> Lit {
+        self.variables += 1;
+        self.variables
+    }
+
+    /// A variable that is false unless something needs it: the solver tries variables as true first, so this one is
+    /// stored negated.
+    pub(crate) fn fresh_absent(&mut self) -> Lit {
+        -self.fresh()
+    }
+
+    /// Adds a clause; one that holds anyway is left out, and so are literals that never hold.
+    pub(crate) fn add(&mut self, clause: &[Lit]) {
+        if clause.len() > 1 && clause.contains(&TRUE) {
+            return;
+        }
+        self.clauses += 1;
+        self.cadical
+            .add_clause(clause.iter().copied().filter(|literal| *literal != FALSE));
+    }
+
+    /// A literal that implies both.
+    pub(crate) fn both(&mut self, a: Lit, b: Lit) -> Lit {
+        let both = self.fresh_absent();
+        self.add(&[-both, a]);
+        self.add(&[-both, b]);
+        both
+    }
+
+    /// Whether the clauses can be satisfied under the assumptions; `None` if a limit was reached.
+    pub(crate) fn solve(&mut self, assumptions: &[Lit]) -> Option<bool> {
+        self.calls += 1;
+        self.cadical.solve_with(assumptions.iter().copied())
+    }
+
+    /// As [`Solver::solve`], giving up after so many conflicts.
+    pub(crate) fn solve_limited(&mut self, assumptions: &[Lit], conflicts: i32) -> Option<bool> {
+        // The name is one of the solver's own: this cannot fail.
+        let _ = self.cadical.set_limit("conflicts", conflicts);
+        self.solve(assumptions)
+    }
+
+    /// The value of a literal in the model found last.
+    pub(crate) fn is_true(&self, literal: Lit) -> bool {
+        self.cadical
+            .value(literal.abs())
+            .is_some_and(|value| value == (literal > 0))
+    }
+}

@@ -1,0 +1,105 @@
+//! Symmetry breaking: of machines that differ only in the numbering of their states or parallel edges, one is kept.
+//!
+//! Without cycles, states can be numbered in the order in which the last of their predecessors is numbered, since that is
+//! when they become available; those that become available together are ordered by their edges from it. Parallel edges
+//! are ordered in the same way: by their first positive literal.
+
+use super::Encoding;
+use super::solver::Lit;
+
+impl Encoding {
+    pub(super) fn break_symmetries(&mut self) {
+        let up_to: Vec<Vec<Lit>> = (0..self.slots.len())
+            .map(|slot| self.positive_up_to(slot))
+            .collect();
+        for groups in self.outgoing.clone() {
+            for (_, slots) in groups {
+                for pair in slots.windows(2) {
+                    self.order(&up_to[pair[0]], &up_to[pair[1]], &[]);
+                }
+            }
+        }
+        if !self.shape.options.cyclic {
+            self.order_states(&up_to);
+        }
+    }
+
+    /// For each candidate: it or an earlier one is positive at this place.
+    fn positive_up_to(&mut self, slot: usize) -> Vec<Lit> {
+        let mut literals: Vec<Lit> = Vec::with_capacity(self.candidates.len());
+        for i in 0..self.candidates.len() {
+            let here = self.slots[slot].positive[i];
+            let literal = match literals.last().copied() {
+                None => here,
+                Some(before) => {
+                    let literal = self.solver.fresh_absent();
+                    self.solver.add(&[-before, literal]);
+                    self.solver.add(&[-here, literal]);
+                    self.solver.add(&[-literal, before, here]);
+                    literal
+                }
+            };
+            literals.push(literal);
+        }
+        literals
+    }
+
+    /// The first positive literal of one place does not come after that of the other, unless one of these holds.
+    fn order(&mut self, first: &[Lit], second: &[Lit], unless: &[Lit]) {
+        for (a, b) in first.iter().zip(second) {
+            let clause: Vec<Lit> = [*a, -b].iter().chain(unless).copied().collect();
+            self.solver.add(&clause);
+        }
+    }
+
+    fn order_states(&mut self, up_to: &[Vec<Lit>]) {
+        // last[v][u]: u is the last predecessor of v.
+        let last: Vec<Vec<Lit>> = (0..self.shape.states)
+            .map(|to| self.last_predecessor(to))
+            .collect();
+        for to in 1..self.shape.states.saturating_sub(1) {
+            for (from, is_last) in last[to].iter().enumerate() {
+                for earlier in &last[to + 1][..from] {
+                    self.solver.add(&[-is_last, -earlier]);
+                }
+                let (first, second) = (self.first_slot(from, to), self.first_slot(from, to + 1));
+                if let (Some(first), Some(second)) = (first, second) {
+                    self.order(
+                        &up_to[first],
+                        &up_to[second],
+                        &[-is_last, -last[to + 1][from]],
+                    );
+                }
+            }
+        }
+    }
+
+    fn first_slot(&self, from: usize, to: usize) -> Option<usize> {
+        self.slots
+            .iter()
+            .position(|slot| slot.from == from && slot.to == to)
+    }
+
+    /// For each lower state: it is the last from which an edge leads to this one.
+    fn last_predecessor(&mut self, to: usize) -> Vec<Lit> {
+        let edges: Vec<Lit> = (0..to)
+            .filter_map(|from| {
+                self.first_slot(from, to)
+                    .map(|slot| self.slots[slot].present)
+            })
+            .collect();
+        (0..edges.len())
+            .map(|from| {
+                let last = self.solver.fresh();
+                let mut otherwise = vec![last, -edges[from]];
+                self.solver.add(&[-last, edges[from]]);
+                for later in &edges[from + 1..] {
+                    self.solver.add(&[-last, -later]);
+                    otherwise.push(*later);
+                }
+                self.solver.add(&otherwise);
+                last
+            })
+            .collect()
+    }
+}

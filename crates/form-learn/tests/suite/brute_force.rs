@@ -1,0 +1,324 @@
+//! The smallest machine by trying all of them, smallest first: slow, and simple enough to be believed.
+//!
+//! It shares nothing with the learners: atoms are sets of bits made here from the signature, the rules for edges are
+//! those of the problem word by word, and a machine is consistent if running it on the traces says so. The only short
+//! cut: states are filled in one after the other, and a run that is wrong before it enters a state still to be filled
+//! needs no more of them.
+
+use form_core::{Kind, QuantifiedAtom, Quantifier, Signature, Term};
+use form_learn::Cost;
+
+use crate::problems::Problem;
+
+/// Machines with more edges and literals are not tried.
+pub const MAX_SIZE: usize = 7;
+
+/// The fewest states and the least cost with these, among the machines of at most [`MAX_SIZE`].
+pub fn best(problem: &Problem) -> Option<(usize, Cost)> {
+    let atoms = atoms(&problem.signature, problem.options.first_order);
+    let traces = traces(problem);
+    for states in 1..=problem.max_states {
+        let mut search = Search::new(problem, &atoms, &traces, states);
+        for size in 0..=MAX_SIZE {
+            search.fill(&mut Vec::new(), size);
+            if let Some(cost) = search.found {
+                return Some((states, cost));
+            }
+        }
+    }
+    None
+}
+
+/// An atomic formula.
+#[derive(Clone, Debug)]
+struct Candidate {
+    /// The ground atoms it is about, as bits.
+    mask: u32,
+    forall: bool,
+    ground: bool,
+}
+
+impl Candidate {
+    fn holds(&self, newest: u32, buffer: u32) -> bool {
+        if self.forall {
+            buffer & self.mask == self.mask
+        } else {
+            newest & self.mask != 0
+        }
+    }
+
+    /// Whether this holds wherever `other` does, as far as the problem counts it.
+    fn follows_from(&self, other: &Self) -> bool {
+        self.forall == other.forall
+            && if self.forall {
+                self.mask & !other.mask == 0
+            } else {
+                other.mask & !self.mask == 0
+            }
+    }
+}
+
+/// The atomic formulae: ground atoms; quantified, every predicate over all of its arguments, and over some of them where
+/// at least two atoms agree in the others.
+fn atoms(signature: &Signature, first_order: bool) -> Vec<Candidate> {
+    let mut all: Vec<Candidate> = (signature.atoms().iter().enumerate())
+        .map(|(i, atom)| Candidate {
+            mask: 1 << i,
+            forall: false,
+            ground: !atom.constants().is_empty(),
+        })
+        .collect();
+    let mut patterns: Vec<(String, Vec<Option<String>>)> = Vec::new();
+    for atom in signature.atoms() {
+        let arity = atom.constants().len();
+        for variables in 1_u32..1 << arity {
+            let terms: Vec<Option<String>> = (0..arity)
+                .map(|i| (variables >> i & 1 == 0).then(|| atom.constants()[i].to_string()))
+                .collect();
+            let pattern = (atom.predicate().to_string(), terms);
+            if first_order && !patterns.contains(&pattern) {
+                patterns.push(pattern);
+            }
+        }
+    }
+    for (predicate, terms) in patterns {
+        let term = |(i, t): (usize, &Option<String>)| match t {
+            None => Term::Variable(i as u32),
+            Some(constant) => Term::Constant(form_core::Name::new(constant).unwrap()),
+        };
+        let name = form_core::Name::new(&predicate).unwrap();
+        let terms_of: Vec<Term> = terms.iter().enumerate().map(term).collect();
+        let atom = QuantifiedAtom::new(Quantifier::Exists, name, terms_of).unwrap();
+        let mask: u32 = (signature.atoms().iter().enumerate())
+            .filter(|(_, ground)| atom.matches(ground))
+            .map(|(i, _)| 1 << i)
+            .sum();
+        if terms.iter().all(Option::is_none) || mask.count_ones() >= 2 {
+            for forall in [false, true] {
+                all.push(Candidate {
+                    mask,
+                    forall,
+                    ground: false,
+                });
+            }
+        }
+    }
+    all
+}
+
+/// The traces with their observations as bits.
+fn traces(problem: &Problem) -> Vec<(Kind, Vec<u32>)> {
+    let bits = |step: &form_core::AtomSet| step.iter().map(|id| 1 << id.index()).sum();
+    (problem.traces.iter())
+        .map(|trace| (trace.kind(), trace.steps().iter().map(bits).collect()))
+        .collect()
+}
+
+/// An edge: where to, and its literals as bits over the candidates.
+#[derive(Clone, Debug, PartialEq)]
+struct Edge {
+    to: usize,
+    positive: u32,
+    negative: u32,
+}
+
+/// The edges out of a state.
+type Outgoing = Vec<Edge>;
+
+struct Search<'a> {
+    problem: &'a Problem,
+    atoms: &'a [Candidate],
+    traces: &'a [(Kind, Vec<u32>)],
+    /// Non-terminal states; the accepting one follows, then the rejecting one.
+    states: usize,
+    /// For each number of literals: every set of them that may stand on an edge, the positive and the negative ones.
+    labels: Vec<Vec<(u32, u32)>>,
+    /// For each candidate: those that follow from it.
+    implied: Vec<u32>,
+    /// For each state and size: every set of edges out of it, as far as they were needed.
+    outgoing: Vec<Vec<Vec<Outgoing>>>,
+    found: Option<Cost>,
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        problem: &'a Problem,
+        atoms: &'a [Candidate],
+        traces: &'a [(Kind, Vec<u32>)],
+        states: usize,
+    ) -> Self {
+        let follow = |a: &Candidate| bits(atoms, |b| b.follows_from(a));
+        Self {
+            problem,
+            atoms,
+            traces,
+            states,
+            labels: (0..MAX_SIZE)
+                .map(|literals| labels(problem, atoms, literals))
+                .collect(),
+            implied: atoms.iter().map(follow).collect(),
+            outgoing: vec![Vec::new(); states],
+            found: None,
+        }
+    }
+
+    /// Tries every machine that begins with these states and has `size` more edges and literals.
+    fn fill(&mut self, machine: &mut Vec<Outgoing>, size: usize) {
+        if !machine.is_empty() && !self.consistent(machine) {
+            return;
+        }
+        if machine.len() == self.states {
+            if size == 0 && (self.problem.options.cyclic || acyclic(machine)) {
+                let cost = self.cost(machine);
+                self.found = Some(self.found.map_or(cost, |found| found.min(cost)));
+            }
+            return;
+        }
+        let state = machine.len();
+        // The last state takes what is left.
+        let least = if state + 1 == self.states { size } else { 0 };
+        for part in least..=size {
+            self.prepare(state, part);
+            for i in 0..self.outgoing[state][part].len() {
+                machine.push(self.outgoing[state][part][i].clone());
+                self.fill(machine, size - part);
+                machine.pop();
+            }
+        }
+    }
+
+    /// Lists the sets of edges out of a state, up to a size.
+    fn prepare(&mut self, state: usize, size: usize) {
+        for size in self.outgoing[state].len()..=size {
+            let rejecting = self.traces.iter().any(|(kind, _)| *kind == Kind::DeadEnd);
+            let targets: Vec<usize> = (0..=self.states + usize::from(rejecting))
+                .filter(|to| *to != state)
+                .flat_map(|to| vec![to; self.problem.options.max_disjuncts])
+                .collect();
+            let mut sets = Vec::new();
+            self.choose(&targets, size, &mut Vec::new(), &mut sets);
+            self.outgoing[state].push(sets);
+        }
+    }
+
+    /// Adds an edge or none to each of the targets.
+    fn choose(
+        &self,
+        targets: &[usize],
+        size: usize,
+        edges: &mut Outgoing,
+        sets: &mut Vec<Outgoing>,
+    ) {
+        let Some((&to, rest)) = targets.split_first() else {
+            if size == 0 {
+                sets.push(edges.clone());
+            }
+            return;
+        };
+        self.choose(rest, size, edges, sets);
+        for literals in 1..size {
+            for &(positive, negative) in &self.labels[literals] {
+                let edge = Edge {
+                    to,
+                    positive,
+                    negative,
+                };
+                if edges
+                    .iter()
+                    .all(|other| other.to == to || self.apart(other, &edge))
+                {
+                    edges.push(edge);
+                    self.choose(rest, size - 1 - literals, edges, sets);
+                    edges.pop();
+                }
+            }
+        }
+    }
+
+    /// Whether something positive on one edge implies something negative on the other.
+    fn apart(&self, one: &Edge, other: &Edge) -> bool {
+        let excludes = |a: &Edge, b: &Edge| self.denied(a.positive) & b.negative != 0;
+        excludes(one, other) || excludes(other, one)
+    }
+
+    /// The candidates that follow from one of these.
+    fn denied(&self, positive: u32) -> u32 {
+        let given = (0..self.atoms.len()).filter(|a| positive >> a & 1 == 1);
+        given.fold(0, |all, a| all | self.implied[a])
+    }
+
+    /// Whether no run is wrong before it enters a state that is still to be filled.
+    fn consistent(&self, machine: &[Outgoing]) -> bool {
+        self.traces.iter().all(|(kind, steps)| {
+            let (mut state, mut buffer) = (0, 0);
+            for (i, &newest) in steps.iter().enumerate() {
+                buffer |= newest;
+                let truth = bits(self.atoms, |atom| atom.holds(newest, buffer));
+                let fires =
+                    |edge: &&Edge| edge.positive & !truth == 0 && edge.negative & truth == 0;
+                if let Some(edge) = machine[state].iter().find(fires) {
+                    (state, buffer) = (edge.to, 0);
+                }
+                if state >= self.states {
+                    let kinds = [Kind::Goal, Kind::DeadEnd];
+                    return i + 1 == steps.len() && *kind == kinds[state - self.states];
+                }
+                if state >= machine.len() {
+                    return true;
+                }
+            }
+            *kind == Kind::Incomplete
+        })
+    }
+
+    fn cost(&self, machine: &[Outgoing]) -> Cost {
+        let ground = bits(self.atoms, |atom| atom.ground);
+        let mut cost = Cost::default();
+        for edge in machine.iter().flatten() {
+            let count = |bits: u32| bits.count_ones() as usize;
+            cost.size += 1 + count(edge.positive) + count(edge.negative);
+            cost.ground += count(edge.positive & ground) + count(edge.negative & ground);
+            cost.negative += count(edge.negative);
+        }
+        cost
+    }
+}
+
+/// The candidates of some sort.
+fn bits(atoms: &[Candidate], select: impl Fn(&Candidate) -> bool) -> u32 {
+    let chosen = atoms.iter().enumerate().filter(|(_, atom)| select(atom));
+    chosen.map(|(i, _)| 1 << i).sum()
+}
+
+/// All sets of so many literals that may stand on an edge.
+fn labels(problem: &Problem, atoms: &[Candidate], literals: usize) -> Vec<(u32, u32)> {
+    let foralls = bits(atoms, |atom| atom.forall);
+    let mut labels = Vec::new();
+    for used in (0..1_u32 << atoms.len()).filter(|used| used.count_ones() as usize == literals) {
+        // Every non-empty subset of the used atoms may be the positive ones.
+        let mut positive = used;
+        while positive > 0 {
+            let alone = positive & foralls == 0 || used.count_ones() == 1;
+            if alone || !problem.options.forall_alone {
+                labels.push((positive, used & !positive));
+            }
+            positive = (positive - 1) & used;
+        }
+    }
+    labels
+}
+
+/// Whether no path leads back to where it began.
+fn acyclic(machine: &[Outgoing]) -> bool {
+    let mut left: Vec<usize> = (0..machine.len()).collect();
+    // Again and again a state from which no state that is left can be entered is taken away.
+    loop {
+        let leaf = left
+            .iter()
+            .position(|&u| machine[u].iter().all(|edge| !left.contains(&edge.to)));
+        match leaf {
+            Some(i) => left.remove(i),
+            None => return left.is_empty(),
+        };
+    }
+}

@@ -1,0 +1,7 @@
+//! The integration tests of form-learn, one binary.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod asp;
+mod brute_force;
+mod problems;
+mod sat;
