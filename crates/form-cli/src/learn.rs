@@ -156,7 +156,7 @@ fn learn(
             for (_, trace) in data.traces() {
                 learner.add(trace);
             }
-            (learner.learn(limits), learner.rounds().to_vec())
+            (learner.learn(limits)?, learner.rounds().to_vec())
         }
         Solver::Clingo => (
             learn_with_clingo(signature, &traces(), options, limits, Path::new("clingo"))?,

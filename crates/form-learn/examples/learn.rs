@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (_, trace) in open()?.traces(&signature)? {
         learner.add(&trace);
     }
-    if let Outcome::Minimal(learnt) = learner.learn(&Limits::default()) {
+    if let Outcome::Minimal(learnt) = learner.learn(&Limits::default())? {
         std::fs::write(
             std::env::temp_dir().join("learnt.svg"),
             to_svg(&learnt.machine),

@@ -1,4 +1,13 @@
 //! Exact learning of the smallest first-order reward machine from traces.
+//!
+//! A [`Learner`] takes traces and answers with the smallest machine that is consistent with all of them, proven so, or with
+//! what was proven before a limit was reached. From a trace file to a drawn machine:
+//!
+//! ```no_run
+#![doc = include_str!("../examples/learn.rs")]
+//! ```
+//!
+//! [`asp`] states the same problem for other solvers.
 
 pub mod asp;
 mod data;

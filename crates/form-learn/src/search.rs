@@ -12,9 +12,11 @@ use form_core::{Kind, Signature, Trace};
 use crate::data::Data;
 use crate::decode::{Design, decode};
 use crate::encode::{Encoding, Lit, Measure, Shape, Watch};
+use crate::error::{Error, Result};
 use crate::outcome::{Learnt, Outcome, Round, StopReason};
 use crate::problem::{Limits, Options};
 use crate::tree::Tree;
+use crate::verify::overlap;
 use crate::vocabulary::{Candidate, vocabulary};
 
 /// Learns the smallest machine from traces, which may keep coming.
@@ -31,9 +33,9 @@ use crate::vocabulary::{Candidate, vocabulary};
 ///     let steps: Vec<_> = steps.iter().map(|atom| signature.observation([atom])).collect::<Result<_, _>>()?;
 ///     learner.add(&Trace::new(kind, steps));
 /// }
-/// let Outcome::Minimal(learnt) = learner.learn(&Limits::default()) else { panic!() };
+/// let Outcome::Minimal(learnt) = learner.learn(&Limits::default())? else { panic!() };
 /// assert_eq!((learnt.states, learnt.cost.size), (2, 4));
-/// # Ok::<(), form_core::Error>(())
+/// # Ok::<(), form_learn::Error>(())
 /// ```
 pub struct Learner {
     signature: Signature,
@@ -103,12 +105,12 @@ impl Learner {
     }
 
     /// The smallest machine that is consistent with all traces added so far, or why there is none.
-    pub fn learn(&mut self, limits: &Limits) -> Outcome {
+    pub fn learn(&mut self, limits: &Limits) -> Result<Outcome> {
         if !self.data.contradictions().is_empty() {
-            return Outcome::Contradictory(self.data.contradictions().to_vec());
+            return Ok(Outcome::Contradictory(self.data.contradictions().to_vec()));
         }
         if let Some(learnt) = self.still_holds() {
-            return Outcome::Minimal(learnt);
+            return Ok(Outcome::Minimal(learnt));
         }
         let watch = Watch {
             deadline: limits.time.map(|time| Instant::now() + time),
@@ -116,8 +118,9 @@ impl Learner {
             interrupt: limits.interrupt.clone(),
         };
         let found = self.search(limits, &watch);
-        match found {
+        Ok(match found {
             Ok(learnt) => {
+                self.trust(&learnt)?;
                 self.answer = Some((learnt.clone(), self.data.len()));
                 Outcome::Minimal(learnt)
             }
@@ -127,6 +130,18 @@ impl Learner {
                 at_least_cost: self.cost,
                 best: self.best.clone(),
             },
+        })
+    }
+
+    /// Before anyone sees the machine: it has been replayed on all traces, and is now checked for determinism, both by
+    /// code that knows nothing of the encoding.
+    fn trust(&self, learnt: &Learnt) -> Result<()> {
+        let bound = learnt.machine.bind(&self.signature)?;
+        match overlap(&bound) {
+            None => Ok(()),
+            Some(overlap) => Err(Error::Refuted {
+                problem: format!("{overlap:?} in\n{}", learnt.machine),
+            }),
         }
     }
 

@@ -10,8 +10,8 @@ use tempfile::TempDir;
 use crate::binary::{Outcome, command, fixtures, form, form_reading};
 
 /// The commands there are.
-const COMMANDS: [&str; 7] = [
-    "check", "show", "convert", "ground", "diff", "traces", "bench",
+const COMMANDS: [&str; 8] = [
+    "learn", "check", "show", "convert", "ground", "diff", "traces", "bench",
 ];
 
 /// The atoms of the paper's room: 12 checkpoints, two of each colour, the goal and lava.
@@ -600,4 +600,95 @@ fn pipes_are_written_to() {
     assert!(std::os::unix::fs::FileTypeExt::is_fifo(&kind));
     assert_eq!(reader.join().unwrap(), PROPOSITIONAL);
     assert_eq!(names(folder.path()), ["errand.form", "pipe"]);
+}
+
+const GOALS: &str = "{\"signature\":[\"p(a)\",\"p(b)\",\"goal\"]}\n\
+    {\"kind\":\"goal\",\"steps\":[[\"p(a)\"],[\"p(b)\"],[\"goal\"]]}\n\
+    {\"kind\":\"goal\",\"steps\":[[\"p(b)\"],[\"p(a)\"],[\"goal\"]]}\n\
+    {\"kind\":\"incomplete\",\"steps\":[[\"goal\"],[\"p(a)\"],[\"goal\"]]}\n\
+    {\"kind\":\"incomplete\",\"steps\":[[\"goal\"],[\"p(b)\"],[\"goal\"],[\"p(b)\"],[\"goal\"]]}\n";
+
+#[test]
+fn learn_finds_the_smallest_machine_and_says_so() {
+    let folder = folder(&[("goals.jsonl", GOALS)]);
+    let outcome = done(&folder, "learn goals.jsonl -o learnt.form");
+    assert!(
+        outcome.stdout.contains("u0 -> u1    : forall X. p(X)"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        outcome.stdout.contains("proven minimal"),
+        "{}",
+        outcome.stdout
+    );
+    done(&folder, "check learnt.form goals.jsonl --strict");
+    let found = json(&done(&folder, "learn goals.jsonl --threads 1 --json"));
+    assert_eq!(
+        (&found["proof"], &found["states"], &found["cost"]),
+        (&"minimal".into(), &2.into(), &4.into())
+    );
+    let found = json(&done(
+        &folder,
+        "learn goals.jsonl --propositional --max-disjuncts 2 --json",
+    ));
+    assert_eq!(
+        (&found["proof"], &found["states"]),
+        (&"minimal".into(), &3.into())
+    );
+}
+
+#[test]
+fn learn_stops_at_its_limits_with_what_was_proven() {
+    let folder = folder(&[("goals.jsonl", GOALS)]);
+    let outcome = form(
+        folder.path(),
+        &words("learn goals.jsonl --max-states 1 --json"),
+    );
+    let found = json(&outcome);
+    assert_eq!((outcome.code, &found["proof"]), (Some(1), &"states".into()));
+    assert_eq!(found["at_least"]["states"], 2);
+    let outcome = form(folder.path(), &words("learn goals.jsonl --time-limit 0ms"));
+    assert_eq!(outcome.code, Some(1));
+    assert!(
+        outcome.stdout.contains("the time was up"),
+        "{}",
+        outcome.stdout
+    );
+    for wrong in [
+        "--time-limit 5x",
+        "--max-states 0",
+        "--max-disjuncts 0",
+        "--solver minisat",
+    ] {
+        let outcome = form(folder.path(), &words(&format!("learn goals.jsonl {wrong}")));
+        assert_eq!(outcome.code, Some(2), "{wrong}");
+    }
+}
+
+#[test]
+fn learn_names_traces_that_contradict_each_other() {
+    let outcome = run("learn good/contradictory.jsonl");
+    assert_eq!(outcome.code, Some(1));
+    assert!(
+        outcome.stdout.contains("good/contradictory.jsonl:"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
+fn learn_writes_the_problem_for_other_solvers() {
+    let folder = folder(&[("goals.jsonl", GOALS)]);
+    let program = done(&folder, "learn goals.jsonl --export asp --max-states 2").stdout;
+    assert!(program.contains("#minimize"), "{program}");
+    let task = done(&folder, "learn goals.jsonl --export ilasp --max-states 2").stdout;
+    assert!(task.contains("#inject"), "{task}");
+    let outcome = form(folder.path(), &words("learn goals.jsonl --solver ilasp"));
+    assert_eq!(outcome.code, Some(2));
+    assert!(
+        outcome.stderr.contains("cannot find the program"),
+        "{}",
+        outcome.stderr
+    );
 }

@@ -3,5 +3,6 @@
 
 mod asp;
 mod brute_force;
+mod learner;
 mod problems;
 mod sat;

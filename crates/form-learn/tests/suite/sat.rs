@@ -14,7 +14,7 @@ fn learn(problem: &Problem) -> Option<(usize, Cost)> {
         max_states: problem.max_states,
         ..Limits::default()
     };
-    match learner.learn(&limits) {
+    match learner.learn(&limits).unwrap() {
         Outcome::Minimal(learnt) => {
             let bound = learnt.machine.bind(&problem.signature).unwrap();
             for trace in &problem.traces {

@@ -1,0 +1,229 @@
+//! The learner as a whole: the paper's machines from the shipped traces, whatever their order, in pieces or at once,
+//! and limits that are values.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use form_core::{Kind, Machine, Signature, Trace, TraceFile};
+use form_learn::{Learner, Limits, Options, Outcome, StopReason};
+
+use super::problems::Random;
+
+fn shipped(task: &str) -> (Signature, Vec<Trace>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{task}.jsonl"));
+    let open = || TraceFile::new(task, File::open(&path).unwrap()).unwrap();
+    let signature = open().signature().unwrap();
+    let traces = open().traces(&signature).unwrap();
+    (
+        signature,
+        traces.into_iter().map(|(_, trace)| trace).collect(),
+    )
+}
+
+fn learn(signature: &Signature, traces: &[Trace], options: &Options) -> Machine {
+    let mut learner = Learner::new(signature, options);
+    for trace in traces {
+        learner.add(trace);
+    }
+    minimal(learner.learn(&Limits::default()).unwrap())
+}
+
+fn minimal(outcome: Outcome) -> Machine {
+    match outcome {
+        Outcome::Minimal(learnt) => learnt.machine,
+        outcome => panic!("{outcome:?}"),
+    }
+}
+
+/// The edges of a machine, one a line.
+fn edges(machine: &Machine) -> String {
+    let text = machine.to_string();
+    let lines = text.lines().filter(|line| line.contains("->"));
+    lines
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn figure_4a_from_traces_of_all_yellow() {
+    let (signature, traces) = shipped("all_yellow");
+    let machine = learn(&signature, &traces, &Options::default());
+    assert_eq!(
+        edges(&machine),
+        "u0 -> u1 : forall X. yellow(X)\nu1 -> u_acc : goal"
+    );
+}
+
+#[test]
+fn figure_5a_from_traces_of_green_but_one() {
+    let (signature, traces) = shipped("green_but_one");
+    let machine = learn(&signature, &traces, &Options::default());
+    // The figure, and the literals that determinism needs.
+    assert_eq!(
+        edges(&machine),
+        "u0 -> u1 : exists X. green(X) and not green(o12) and not lava\nu0 -> u_rej : lava\n\
+         u1 -> u_acc : goal and not lava\nu1 -> u_rej : lava"
+    );
+}
+
+#[test]
+fn figure_6_from_traces_of_blue_all_yellow_7() {
+    let (signature, traces) = shipped("blue_all_yellow_7");
+    let machine = learn(&signature, &traces, &Options::default());
+    assert_eq!(
+        edges(&machine),
+        "u0 -> u1 : exists X. blue(X)\nu1 -> u2 : forall X. yellow(X)\nu2 -> u3 : purple(o7)\nu3 -> u_acc : goal"
+    );
+}
+
+#[test]
+fn the_order_of_the_traces_does_not_matter() {
+    for task in ["all_yellow", "green_but_one"] {
+        let (signature, mut traces) = shipped(task);
+        let first = learn(&signature, &traces, &Options::default());
+        let mut random = Random::new(5);
+        for _ in 0..5 {
+            for i in (1..traces.len()).rev() {
+                traces.swap(i, random.below(i + 1));
+            }
+            assert_eq!(
+                learn(&signature, &traces, &Options::default()),
+                first,
+                "{task}"
+            );
+        }
+    }
+}
+
+#[test]
+fn in_pieces_as_at_once() {
+    for task in ["all_yellow", "green_but_one"] {
+        let (signature, traces) = shipped(task);
+        let at_once = learn(&signature, &traces, &Options::default());
+        let mut learner = Learner::new(&signature, &Options::default());
+        let mut last = None;
+        // Goals come first in the files: mix them, so that machines are learnt early and refuted.
+        let (front, back) = traces.split_at(traces.len() / 2);
+        for (a, b) in front.iter().zip(back) {
+            learner.add(a);
+            learner.add(b);
+            last = Some(minimal(learner.learn(&Limits::default()).unwrap()));
+        }
+        assert_eq!(last.unwrap(), at_once, "{task}");
+        // What the machine already explains costs no question to the solver.
+        let calls = |learner: &Learner| {
+            learner
+                .rounds()
+                .iter()
+                .map(|r| r.solver_calls)
+                .sum::<usize>()
+        };
+        let before = calls(&learner);
+        learner.add(&Trace::new(
+            Kind::Incomplete,
+            traces[0].steps()[..1].to_vec(),
+        ));
+        assert_eq!(minimal(learner.learn(&Limits::default()).unwrap()), at_once);
+        assert_eq!(calls(&learner), before);
+    }
+}
+
+#[test]
+fn limits_are_values_with_what_was_proven() {
+    let (signature, traces) = shipped("blue_all_yellow_7");
+    let mut learner = Learner::new(&signature, &Options::default());
+    for trace in &traces {
+        learner.add(trace);
+    }
+    let stop = |learner: &mut Learner, limits: &Limits| match learner.learn(limits).unwrap() {
+        Outcome::Stopped {
+            reason,
+            at_least_states,
+            ..
+        } => (reason, at_least_states),
+        outcome => panic!("{outcome:?}"),
+    };
+    let two = Limits {
+        max_states: 2,
+        ..Limits::default()
+    };
+    assert_eq!(stop(&mut learner, &two), (StopReason::States, 3));
+    let at_once = Limits {
+        time: Some(Duration::ZERO),
+        ..Limits::default()
+    };
+    assert_eq!(stop(&mut learner, &at_once), (StopReason::Time, 3));
+    let interrupted = Limits {
+        interrupt: Some(Arc::new(AtomicBool::new(true))),
+        ..Limits::default()
+    };
+    assert_eq!(
+        stop(&mut learner, &interrupted),
+        (StopReason::Interrupted, 3)
+    );
+    if cfg!(target_os = "linux") {
+        let tiny = Limits {
+            memory: Some(1),
+            ..Limits::default()
+        };
+        assert_eq!(stop(&mut learner, &tiny), (StopReason::Memory, 3));
+    }
+    // What was proven is kept, and the search goes on from there.
+    let machine = minimal(learner.learn(&Limits::default()).unwrap());
+    assert_eq!(machine, learn(&signature, &traces, &Options::default()));
+}
+
+#[test]
+fn contradictions_are_named() {
+    let signature = Signature::parse(["a", "b"]).unwrap();
+    let trace = |kind, steps: &[&str]| {
+        Trace::new(
+            kind,
+            steps
+                .iter()
+                .map(|atom| signature.observation([*atom]).unwrap()),
+        )
+    };
+    let mut learner = Learner::new(&signature, &Options::default());
+    assert_eq!(learner.add(&trace(Kind::Goal, &["a"])), Some(0));
+    assert_eq!(learner.add(&trace(Kind::Goal, &["a"])), None);
+    assert_eq!(learner.add(&trace(Kind::Incomplete, &["b"])), Some(1));
+    assert_eq!(learner.add(&trace(Kind::Incomplete, &["a", "b"])), Some(2));
+    assert_eq!(learner.add(&trace(Kind::DeadEnd, &["b"])), Some(3));
+    let outcome = learner.learn(&Limits::default()).unwrap();
+    assert_eq!(outcome, Outcome::Contradictory(vec![(0, 2), (1, 3)]));
+}
+
+#[test]
+fn without_goals_there_is_little_to_learn() {
+    let signature = Signature::parse(["a", "b"]).unwrap();
+    let mut learner = Learner::new(&signature, &Options::default());
+    assert_eq!(
+        minimal(learner.learn(&Limits::default()).unwrap())
+            .edges()
+            .len(),
+        0
+    );
+    learner.add(&Trace::new(
+        Kind::Incomplete,
+        [signature.observation(["a"]).unwrap()],
+    ));
+    assert_eq!(
+        minimal(learner.learn(&Limits::default()).unwrap())
+            .edges()
+            .len(),
+        0
+    );
+    learner.add(&Trace::new(
+        Kind::DeadEnd,
+        [signature.observation(["b"]).unwrap()],
+    ));
+    assert_eq!(
+        edges(&minimal(learner.learn(&Limits::default()).unwrap())),
+        "u0 -> u_rej : b"
+    );
+}
