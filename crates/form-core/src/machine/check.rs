@@ -78,6 +78,9 @@ impl Findings {
 }
 
 /// Checks a machine over all observations of its signature.
+///
+/// Any observation may follow any other here. That compressed traces do not repeat one is left out of account; it could
+/// rule a run out only where every atom of the signature matters to a state.
 pub fn check(machine: &BoundMachine) -> Findings {
     let mut findings = Findings::default();
     let lifted = machine.machine();

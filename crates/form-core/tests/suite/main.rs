@@ -1,6 +1,7 @@
 //! The integration tests of form-core, one binary.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod allocation;
 mod arbitrary;
 mod asp;
 mod drawing;
