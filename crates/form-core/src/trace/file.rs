@@ -1,6 +1,6 @@
 //! Trace files: JSON Lines, plain or gzipped, streamed in blocks of whole lines that all cores work on.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use flate2::bufread::MultiGzDecoder;
 use rayon::prelude::*;
 
 use super::line::{self, Line, LineFault, Sink};
+use super::sink::{Collector, Interner, short};
 use super::trace::{Kind, Trace};
 use crate::error::{Error, Result};
 use crate::logic::atom::GroundAtom;
-use crate::logic::atom_set::{AtomId, AtomSet};
+use crate::logic::atom_set::AtomSet;
 use crate::logic::signature::Signature;
-use crate::machine::run::Compressor;
 
 /// A trace file being read: where it comes from and its bytes.
 pub struct TraceFile {
@@ -372,104 +372,6 @@ pub fn read_signature(name: &str, bytes: impl Read + Send + 'static) -> Result<S
         }
     }
     Ok(Signature::new(atoms))
-}
-
-/// Collects the different atoms.
-#[derive(Default)]
-struct Collector {
-    atoms: HashSet<String>,
-}
-
-impl Sink for Collector {
-    fn atom(&mut self, text: &str) -> Result<(), String> {
-        if !self.atoms.contains(text) {
-            text.parse::<GroundAtom>().map_err(|error| short(&error))?;
-            self.atoms.insert(text.to_owned());
-        }
-        Ok(())
-    }
-
-    fn end_of_step(&mut self) {}
-}
-
-/// Turns atoms into compressed observations of a signature.
-struct Interner<'a> {
-    signature: &'a Signature,
-    /// The atoms that the file's first line declares, if it does.
-    declared: Option<&'a AtomSet>,
-    /// Atoms that are not written in canonical form.
-    others: HashMap<String, AtomId>,
-    compressor: Compressor,
-    current: AtomSet,
-    steps: Vec<AtomSet>,
-}
-
-impl<'a> Interner<'a> {
-    fn new(signature: &'a Signature, declared: Option<&'a AtomSet>) -> Self {
-        Self {
-            signature,
-            declared,
-            others: HashMap::new(),
-            compressor: Compressor::default(),
-            current: AtomSet::with_room_for(signature.len()),
-            steps: Vec::new(),
-        }
-    }
-
-    fn clear(&mut self) {
-        self.compressor.reset();
-        self.current.clear();
-        self.steps.clear();
-    }
-}
-
-impl Sink for Interner<'_> {
-    #[inline]
-    fn atom(&mut self, text: &str) -> Result<(), String> {
-        let known = self
-            .signature
-            .id_of_text(text)
-            .or_else(|| self.others.get(text).copied());
-        let id = match known {
-            Some(id) => id,
-            None => {
-                let id = self
-                    .signature
-                    .id_of_written(text)
-                    .map_err(|error| short(&error))?;
-                self.others.insert(text.to_owned(), id);
-                id
-            }
-        };
-        if self.declared.is_some_and(|declared| !declared.contains(id)) {
-            return Err(format!(
-                "`{text}` is not in the signature that the first line declares"
-            ));
-        }
-        self.current.insert(id);
-        Ok(())
-    }
-
-    #[inline]
-    fn end_of_step(&mut self) {
-        if self.compressor.admits(&self.current) {
-            self.steps.push(self.current.clone());
-        }
-        self.current.clear();
-    }
-}
-
-/// The first line of a message, without the picture: the trace file's own place is given instead.
-fn short(error: &Error) -> String {
-    let text = error.to_string();
-    let line = text.lines().next().unwrap_or_default();
-    match error {
-        Error::Syntax(_) => {
-            let problem = line.splitn(3, ':').nth(2).map_or(line, str::trim);
-            format!("not an atom: {problem}")
-        }
-        _ => line.to_owned(),
-    }
 }
 
 #[cfg(test)]

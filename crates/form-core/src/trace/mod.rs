@@ -5,5 +5,6 @@ pub(crate) mod file;
 pub(crate) mod line;
 pub(crate) mod recorder;
 pub(crate) mod replay;
+pub(crate) mod sink;
 #[expect(clippy::module_inception, reason = "the room's main piece")]
 pub(crate) mod trace;

@@ -1,0 +1,108 @@
+//! Where the atoms of a line go: into the set of those that occur, or into observations of a signature.
+
+use std::collections::{HashMap, HashSet};
+
+use super::line::Sink;
+use crate::error::Error;
+use crate::logic::atom::GroundAtom;
+use crate::logic::atom_set::{AtomId, AtomSet};
+use crate::logic::signature::Signature;
+use crate::machine::run::Compressor;
+
+/// Collects the different atoms.
+#[derive(Default)]
+pub(crate) struct Collector {
+    pub(crate) atoms: HashSet<String>,
+}
+
+impl Sink for Collector {
+    fn atom(&mut self, text: &str) -> Result<(), String> {
+        if !self.atoms.contains(text) {
+            text.parse::<GroundAtom>().map_err(|error| short(&error))?;
+            self.atoms.insert(text.to_owned());
+        }
+        Ok(())
+    }
+
+    fn end_of_step(&mut self) {}
+}
+
+/// Turns atoms into compressed observations of a signature.
+pub(crate) struct Interner<'a> {
+    signature: &'a Signature,
+    /// The atoms that the file's first line declares, if it does.
+    declared: Option<&'a AtomSet>,
+    /// Atoms that are not written in canonical form.
+    others: HashMap<String, AtomId>,
+    compressor: Compressor,
+    current: AtomSet,
+    pub(crate) steps: Vec<AtomSet>,
+}
+
+impl<'a> Interner<'a> {
+    pub(crate) fn new(signature: &'a Signature, declared: Option<&'a AtomSet>) -> Self {
+        Self {
+            signature,
+            declared,
+            others: HashMap::new(),
+            compressor: Compressor::default(),
+            current: AtomSet::with_room_for(signature.len()),
+            steps: Vec::new(),
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.compressor.reset();
+        self.current.clear();
+        self.steps.clear();
+    }
+}
+
+impl Sink for Interner<'_> {
+    #[inline]
+    fn atom(&mut self, text: &str) -> Result<(), String> {
+        let known = self
+            .signature
+            .id_of_text(text)
+            .or_else(|| self.others.get(text).copied());
+        let id = match known {
+            Some(id) => id,
+            None => {
+                let id = self
+                    .signature
+                    .id_of_written(text)
+                    .map_err(|error| short(&error))?;
+                self.others.insert(text.to_owned(), id);
+                id
+            }
+        };
+        if self.declared.is_some_and(|declared| !declared.contains(id)) {
+            return Err(format!(
+                "`{text}` is not in the signature that the first line declares"
+            ));
+        }
+        self.current.insert(id);
+        Ok(())
+    }
+
+    #[inline]
+    fn end_of_step(&mut self) {
+        if self.compressor.admits(&self.current) {
+            self.steps.push(self.current.clone());
+        }
+        self.current.clear();
+    }
+}
+
+/// The first line of a message, without the picture: the trace file's own place is given instead.
+pub(crate) fn short(error: &Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    match error {
+        Error::Syntax(_) => {
+            let problem = line.splitn(3, ':').nth(2).map_or(line, str::trim);
+            format!("not an atom: {problem}")
+        }
+        _ => line.to_owned(),
+    }
+}
