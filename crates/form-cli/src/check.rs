@@ -94,7 +94,7 @@ fn to_text(bound: &BoundMachine, findings: &Findings, source: Source) -> String 
         Source::Declared => atoms,
         Source::Traces => format!("{atoms} (those that occur in the traces)"),
         Source::MadeUp => {
-            "no signature given: `_1`, `_2`, … stand for any objects, `other` for any other atom"
+            "no signature given: `_1`, `_2`, … stand for any objects, `other`, `other2` for any other atoms"
                 .to_owned()
         }
     };

@@ -28,7 +28,7 @@ pub struct Args {
     second: PathBuf,
     /// The observable atoms: a trace file, or a list of atoms, one a line
     ///
-    /// Needed where a machine has quantifiers; else the atoms that the two machines name, and one `other`.
+    /// Needed where a machine has quantifiers; else the atoms that the two machines name, and others.
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
     /// The observations to compare over: `all` sets of atoms, a `single` atom at a time, or those of a trace file
@@ -85,9 +85,13 @@ pub fn run(args: &Args) -> Result<Answer> {
     })
 }
 
-/// The ground atoms two machines without quantifiers name, and one that stands for all others.
+/// The ground atoms two machines without quantifiers name, and some that stand for all others.
 fn named_atoms(machines: [(&Machine, &PathBuf); 2]) -> Result<Signature> {
-    let mut atoms = BTreeSet::from(machines.map(|(machine, _)| machine.unnamed_atom()));
+    let mut atoms = BTreeSet::from_iter(
+        machines
+            .iter()
+            .flat_map(|(machine, _)| machine.unnamed_atoms()),
+    );
     for (machine, path) in machines {
         for atom in machine.atoms() {
             match atom {

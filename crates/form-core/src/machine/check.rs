@@ -253,7 +253,7 @@ fn closure(machine: &Machine, alive: &[bool], start: StateId, backwards: bool) -
 
 impl Machine {
     /// A signature for a machine that comes without one: every ground atom it names, for every quantified atom two
-    /// instances over objects `_1`, `_2`, … that it does not name, and an atom `other` that it does not look at.
+    /// instances over objects `_1`, `_2`, … that it does not name, and two atoms that it does not look at.
     ///
     /// Two formulae that can hold together over any signature can hold together over this one: `exists` is satisfied by
     /// the first instance and `not forall` by the second, and neither is touched by a literal that does not already
@@ -265,7 +265,7 @@ impl Machine {
             .flat_map(|atom| atom.constants())
             .map(Name::as_str)
             .collect();
-        let mut instances: Vec<GroundAtom> = vec![self.unnamed_atom()];
+        let mut instances: Vec<GroundAtom> = self.unnamed_atoms().to_vec();
         for atom in atoms {
             match atom {
                 Atom::Ground(ground) => instances.push(ground.clone()),
@@ -284,21 +284,20 @@ impl Machine {
         Signature::new(instances)
     }
 
-    /// A proposition that no edge looks at, for "something else is observed".
-    pub fn unnamed_atom(&self) -> GroundAtom {
-        let named: BTreeSet<&str> = self
-            .atoms()
-            .iter()
-            .map(|atom| atom.predicate().as_str())
-            .collect();
-        let mut name = "other".to_owned();
-        while named.contains(name.as_str()) {
-            name.push('_');
-        }
-        GroundAtom::new(
-            Name::new(&name).expect("letters and underscores are a name"),
-            [],
-        )
+    /// Two propositions that no edge looks at, for "something else is observed", and then something else again.
+    pub fn unnamed_atoms(&self) -> [GroundAtom; 2] {
+        let atoms = self.atoms();
+        let named: BTreeSet<&str> = atoms.iter().map(|atom| atom.predicate().as_str()).collect();
+        ["other", "other2"].map(|word| {
+            let mut name = word.to_owned();
+            while named.contains(name.as_str()) {
+                name.push('_');
+            }
+            GroundAtom::new(
+                Name::new(&name).expect("letters and underscores are a name"),
+                [],
+            )
+        })
     }
 }
 

@@ -288,6 +288,17 @@ mod tests {
         assert_eq!(trace, ["{goal}", "{goal, red}"]);
     }
 
+    /// Two observations of which neither machine sees anything may follow each other.
+    #[test]
+    fn what_does_not_matter_may_come_twice() {
+        let edges = "u0 -> u1 : not p(a)\nu1 -> u0 : not p(a)";
+        let paid = format!("{edges} => 0.5");
+        for observations in [Observations::All, Observations::Single] {
+            let trace = different(edges, &paid, &["p(a)", "q", "r"], observations).unwrap();
+            assert_eq!(trace, ["{q}", "{r}"]);
+        }
+    }
+
     #[test]
     fn rewards_count() {
         let trace = different(

@@ -30,16 +30,17 @@ impl Observations {
 
     /// The observations one by one, as far as machines that look only at the relevant atoms can tell them apart.
     ///
-    /// Of the atoms that are not relevant one stands for all: it tells an observation from an equal one before it, and
-    /// makes one that is otherwise empty.
+    /// Of the atoms that are not relevant two stand for all: one tells an observation from an equal one before it, and
+    /// makes one that is otherwise empty; with the other, two such can follow each other.
     pub(crate) fn enumerate(
         &self,
         relevant: &AtomSet,
         signature: &Signature,
     ) -> Result<Vec<AtomSet>> {
-        let spare = signature.ids().find(|id| !relevant.contains(*id));
+        let mut spare = signature.ids().filter(|id| !relevant.contains(*id));
         let mut atoms: Vec<AtomId> = relevant.iter().collect();
-        atoms.extend(spare);
+        atoms.extend(spare.next());
+        let second_spare = spare.next().map(|id| AtomSet::from_iter([id]));
         match self {
             Self::All => {
                 let count = 1_usize
@@ -57,12 +58,16 @@ impl Observations {
                 };
                 let mut all: Vec<AtomSet> = (1..count)
                     .map(|bits| subset(bits).map(|(_, id)| *id).collect())
+                    .chain(second_spare)
                     .collect();
                 // Few atoms first, so that a shortest trace is also a simple one.
                 all.sort();
                 Ok(all)
             }
-            Self::Single => Ok(atoms.iter().map(|id| AtomSet::from_iter([*id])).collect()),
+            Self::Single => {
+                let one = atoms.iter().map(|id| AtomSet::from_iter([*id]));
+                Ok(one.chain(second_spare).collect())
+            }
             Self::Given(list) => {
                 let mut list: Vec<AtomSet> =
                     list.iter().filter(|set| !set.is_empty()).cloned().collect();
