@@ -101,8 +101,9 @@ pub fn run(args: &Args) -> Result<Answer> {
     for path in &args.traces {
         data.read(input::trace_file(path)?)?;
     }
-    if let Some(first) = data.contradictions().first() {
-        return contradiction(args, &data, first, data.contradictions().len());
+    let contradictions = data.contradictions();
+    if let Some(first) = contradictions.first() {
+        return contradiction(args, &data, first, contradictions.len());
     }
     let options = Options {
         first_order: !args.propositional,

@@ -120,7 +120,7 @@ impl Data {
             .enumerate()
             .filter(|(_, (k, _))| *k == kind);
         of_kind
-            .min_by_key(|(_, (_, steps))| (steps.len(), steps.clone()))
+            .min_by_key(|(_, (_, steps))| (steps.len(), steps))
             .map(|(trace, (_, steps))| Refutation {
                 trace,
                 length: steps.len(),
