@@ -10,10 +10,12 @@
 //! [`asp`] states the same problem for other solvers.
 
 pub mod asp;
+mod attempt;
 mod data;
 mod decode;
 mod encode;
 mod error;
+mod minimise;
 mod outcome;
 mod problem;
 mod search;

@@ -35,8 +35,76 @@ impl Encoding {
         self.slots.iter().map(of_slot).collect()
     }
 
+    /// What every machine costs: an edge with a literal into every state and into each end that traces reach.
+    pub(crate) fn base_cost(&self) -> usize {
+        2 * (0..self.shape.states + 2)
+            .filter(|to| self.is_forced(*to))
+            .count()
+    }
+
+    fn is_forced(&self, target: usize) -> bool {
+        match target {
+            0 => false,
+            to if to == self.shape.accept() => self.shape.accepting,
+            to if to == self.shape.reject() => self.shape.rejecting,
+            _ => true,
+        }
+    }
+
+    fn cost_counter(&mut self, slack: usize) -> Vec<Lit> {
+        let mut groups = Vec::new();
+        for target in 0..self.shape.states + 2 {
+            let mut total = Vec::new();
+            for s in (0..self.slots.len())
+                .filter(|s| self.slots[*s].to == target)
+                .collect::<Vec<_>>()
+            {
+                let slot = self.slots[s].clone();
+                let further: Vec<Lit> = if self.single {
+                    self.total(&slot.negative, slack)
+                } else {
+                    let literals: Vec<Lit> = slot
+                        .positive
+                        .iter()
+                        .chain(&slot.negative)
+                        .copied()
+                        .collect();
+                    self.total(&literals, slack + 1)[1..].to_vec()
+                };
+                let number: Vec<Lit> = [slot.present, slot.present]
+                    .into_iter()
+                    .chain(further)
+                    .collect();
+                total = self.merged(&total, &number, slack + 2);
+            }
+            if self.is_forced(target) && !total.is_empty() {
+                total.drain(..2);
+            }
+            groups.push(total);
+        }
+        let mut sum = Vec::new();
+        for group in groups {
+            sum = self.merged(&sum, &group, slack);
+        }
+        sum
+    }
+
     /// The assumption that a measure is at most `bound`; the counter grows as needed.
     pub(crate) fn at_most(&mut self, measure: Measure, bound: usize) -> Vec<Lit> {
+        if measure == Measure::Cost {
+            let base = self.base_cost();
+            assert!(bound >= base);
+            let total: usize = self.counted(measure).iter().map(Vec::len).sum();
+            if bound >= total {
+                return Vec::new();
+            }
+            let slack = bound - base;
+            if self.cost.len() <= slack {
+                let limit = (2 * self.cost.len()).max(slack + 2);
+                self.cost = self.cost_counter(limit);
+            }
+            return self.cost.get(slack).map(|l| -l).into_iter().collect();
+        }
         if self.counter(measure).len() <= bound {
             let groups = self.counted(measure);
             let total: usize = groups.iter().map(Vec::len).sum();

@@ -8,48 +8,78 @@ use super::solver::Lit;
 
 impl Encoding {
     pub(super) fn add_determinism(&mut self) {
-        let implied: Vec<Vec<Lit>> = (0..self.slots.len()).map(|s| self.implied_by(s)).collect();
+        // For each candidate those that it makes true.
+        let implied: Vec<Vec<usize>> = (self.candidates.iter())
+            .map(|cause| {
+                (0..self.candidates.len())
+                    .filter(|i| self.candidates[*i].follows_from(cause))
+                    .collect()
+            })
+            .collect();
         for a in 0..self.slots.len() {
             for b in a + 1..self.slots.len() {
                 let (first, second) = (&self.slots[a], &self.slots[b]);
                 if first.from != second.from || first.to == second.to {
                     continue;
                 }
-                let mut exclusive = vec![-first.present, -second.present, -self.deterministic];
-                #[expect(
-                    clippy::needless_range_loop,
-                    reason = "i numbers a candidate in several lists"
-                )]
-                for i in 0..self.candidates.len() {
-                    for (positive, negative) in [(a, b), (b, a)] {
-                        let both = self
-                            .solver
-                            .both(implied[positive][i], self.slots[negative].negative[i]);
-                        exclusive.push(both);
-                        self.justified.entry((negative, i)).or_default().push(both);
-                    }
+                // One of them has a negation. This follows from the rest, but not at once.
+                let negation = [
+                    -first.present,
+                    -second.present,
+                    first.negated,
+                    second.negated,
+                ];
+                self.solver.add(&negation);
+                if self.single {
+                    self.separate_single(a, b, &implied);
+                } else {
+                    self.separate(a, b, &implied);
                 }
-                self.solver.add(&exclusive);
             }
         }
     }
 
-    /// For each candidate: a positive literal at this place makes it true.
-    fn implied_by(&mut self, slot: usize) -> Vec<Lit> {
-        (0..self.candidates.len())
-            .map(|i| {
-                let causes: Vec<Lit> = (self.candidates.iter().enumerate())
-                    .filter(|(_, other)| self.candidates[i].follows_from(other))
-                    .map(|(a, _)| self.slots[slot].positive[a])
-                    .collect();
-                if let [cause] = causes[..] {
-                    return cause;
+    /// The one positive literal of one edge makes an atom true that is negative on the other.
+    fn separate_single(&mut self, a: usize, b: usize, implied: &[Vec<usize>]) {
+        // Which of the two has the negation that matters.
+        let second = self.solver.fresh();
+        for (positive, negative, chosen) in [(a, b, second), (b, a, -second)] {
+            let mut causes: Vec<Vec<Lit>> = vec![Vec::new(); self.candidates.len()];
+            for (i, implied) in implied.iter().enumerate() {
+                let cause = self.slots[positive].positive[i];
+                let mut clause = vec![-chosen, -cause, -self.slots[negative].present];
+                for j in implied {
+                    clause.push(self.slots[negative].negative[*j]);
+                    causes[*j].push(cause);
                 }
-                let implied = self.solver.fresh_absent();
-                let clause: Vec<Lit> = causes.into_iter().chain([-implied]).collect();
                 self.solver.add(&clause);
-                implied
-            })
-            .collect()
+            }
+            for (j, causes) in causes.into_iter().enumerate() {
+                self.justified
+                    .entry((negative, j))
+                    .or_default()
+                    .extend(causes);
+            }
+        }
+    }
+
+    /// A positive literal of one edge makes an atom true that is negative on the other.
+    fn separate(&mut self, a: usize, b: usize, implied: &[Vec<usize>]) {
+        let (first, second) = (&self.slots[a], &self.slots[b]);
+        let mut exclusive = vec![-first.present, -second.present];
+        for (positive, negative) in [(a, b), (b, a)] {
+            for (i, implied) in implied.iter().enumerate() {
+                for j in implied {
+                    let (cause, negation) = (
+                        self.slots[positive].positive[i],
+                        self.slots[negative].negative[*j],
+                    );
+                    let both = self.solver.both(cause, negation);
+                    exclusive.push(both);
+                    self.justified.entry((negative, *j)).or_default().push(both);
+                }
+            }
+        }
+        self.solver.add(&exclusive);
     }
 }

@@ -8,6 +8,7 @@
 mod cost;
 mod determinism;
 mod edges;
+mod order;
 mod solver;
 mod symmetry;
 mod traces;
@@ -17,6 +18,7 @@ use std::collections::HashMap;
 use form_core::AtomSet;
 
 pub(crate) use cost::Measure;
+use edges::Pairs;
 pub(crate) use edges::Slot;
 pub(crate) use solver::{Lit, Watch};
 
@@ -25,11 +27,13 @@ use crate::vocabulary::Candidate;
 use solver::{FALSE, Solver, TRUE};
 
 /// The shape of the machines that an encoding is about.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// States that are neither accepting nor rejecting.
     pub(crate) states: usize,
-    /// Whether there is a rejecting state.
+    /// Whether there are traces that reach the goal.
+    pub(crate) accepting: bool,
+    /// Whether there is a rejecting state: whether there are traces that end dead.
     pub(crate) rejecting: bool,
     pub(crate) options: Options,
 }
@@ -71,16 +75,16 @@ pub(crate) struct Encoding {
     slots: Vec<Slot>,
     /// For each state the places for edges out of it, grouped by target.
     outgoing: Vec<Vec<(usize, Vec<usize>)>>,
-    /// Assumed wherever a deterministic machine is asked for.
-    deterministic: Lit,
+    /// Whether an edge has one positive literal at most.
+    single: bool,
     /// For each place and candidate: that its negation there keeps the edge apart from another one.
     justified: HashMap<(usize, usize), Vec<Lit>>,
     /// For each place and observation: the literals about the newest observation hold.
     holds: HashMap<(usize, u32), Lit>,
     /// For each node and state: the run is there, the terminal states included.
     states: Vec<Vec<Lit>>,
-    /// For each place, and for each `forall` whether it is complete: no `forall` blocks the edge.
-    open: HashMap<(usize, Vec<Lit>), Lit>,
+    /// For each state, target and observation, without `forall` candidates: an edge fires.
+    fires: HashMap<(usize, usize, u32), Lit>,
     /// For a literal on an edge and what it needs: the former is there, the latter missing.
     blocked: HashMap<(Lit, Lit), Lit>,
     /// For each node, earlier node and state: the run was there all the time.
@@ -103,7 +107,6 @@ impl Encoding {
         let (foralls, statics) = (0..candidates.len()).partition(|i| candidates[*i].forall);
         let mut solver = Solver::new();
         solver.watch(watch);
-        let deterministic = solver.fresh();
         let mut root = vec![FALSE; shape.states + 2];
         root[0] = TRUE;
         let mut encoding = Self {
@@ -114,20 +117,21 @@ impl Encoding {
             foralls,
             slots: Vec::new(),
             outgoing: Vec::new(),
-            deterministic,
+            single: false,
             justified: HashMap::new(),
             holds: HashMap::new(),
             states: vec![root],
-            open: HashMap::new(),
+            fires: HashMap::new(),
             blocked: HashMap::new(),
             stayed: HashMap::new(),
             cost: Vec::new(),
             ground: Vec::new(),
             negative: Vec::new(),
         };
-        encoding.add_edges();
+        let pairs = Pairs::new(candidates, observations);
+        encoding.add_edges(&pairs);
         encoding.add_determinism();
-        encoding.exclude_idle_literals(observations);
+        encoding.exclude_idle_negations(&pairs);
         encoding.break_symmetries();
         encoding
     }
@@ -155,35 +159,19 @@ impl Encoding {
 
     /// Asks for a deterministic machine under further assumptions; `None` if a limit was reached.
     pub(crate) fn solve(&mut self, assumptions: &[Lit]) -> Option<bool> {
-        let all: Vec<Lit> = assumptions
-            .iter()
-            .copied()
-            .chain([self.deterministic])
-            .collect();
-        self.solver.solve(&all)
+        self.solver.solve(assumptions)
     }
 
     /// As [`Encoding::solve`], giving up after so many conflicts.
     pub(crate) fn solve_limited(&mut self, assumptions: &[Lit], conflicts: i32) -> Option<bool> {
-        let all: Vec<Lit> = assumptions
-            .iter()
-            .copied()
-            .chain([self.deterministic])
-            .collect();
-        self.solver.solve_limited(&all, conflicts)
+        self.solver.solve_limited(assumptions, conflicts)
     }
 
-    /// As [`Encoding::solve`], with a clause that holds for this question only.
-    pub(crate) fn solve_with_clause(
-        &mut self,
-        assumptions: &[Lit],
-        clause: &[Lit],
-    ) -> Option<bool> {
-        let active = self.solver.fresh_absent();
-        let guarded: Vec<Lit> = clause.iter().copied().chain([-active]).collect();
-        self.solver.add(&guarded);
-        let all: Vec<Lit> = assumptions.iter().copied().chain([active]).collect();
-        self.solve(&all)
+    /// Whether the last answer, "no", was about these assumptions: whether it would be the same without them is not known.
+    pub(crate) fn depends_on(&self, assumptions: &[Lit]) -> bool {
+        assumptions
+            .iter()
+            .any(|literal| self.solver.failed(*literal))
     }
 
     /// Whether the literal holds in the model found last.

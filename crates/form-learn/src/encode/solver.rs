@@ -20,16 +20,24 @@ pub(crate) const FALSE: Lit = -1;
 pub(crate) struct Watch {
     pub(crate) deadline: Option<Instant>,
     pub(crate) memory: Option<u64>,
-    pub(crate) interrupt: Option<Arc<AtomicBool>>,
+    /// Any of these ends it when set.
+    pub(crate) interrupts: Vec<Arc<AtomicBool>>,
 }
 
 impl Watch {
+    /// The same, and one more that ends it when set.
+    pub(crate) fn and(&self, interrupt: &Arc<AtomicBool>) -> Self {
+        let mut watch = self.clone();
+        watch.interrupts.push(interrupt.clone());
+        watch
+    }
+
     /// Why the search should end now, if it should.
     pub(crate) fn reason(&self) -> Option<StopReason> {
         if self
-            .interrupt
-            .as_ref()
-            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+            .interrupts
+            .iter()
+            .any(|flag| flag.load(Ordering::Relaxed))
         {
             Some(StopReason::Interrupted)
         } else if self
@@ -126,6 +134,11 @@ impl Solver {
         // The name is one of the solver's own: this cannot fail.
         let _ = self.cadical.set_limit("conflicts", conflicts);
         self.solve(assumptions)
+    }
+
+    /// Whether an assumption of the last call, which was answered "no", was used in the proof.
+    pub(crate) fn failed(&self, assumption: Lit) -> bool {
+        self.cadical.failed(assumption)
     }
 
     /// The value of a literal in the model found last.

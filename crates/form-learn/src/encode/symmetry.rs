@@ -9,50 +9,31 @@ use super::solver::Lit;
 
 impl Encoding {
     pub(super) fn break_symmetries(&mut self) {
-        let up_to: Vec<Vec<Lit>> = (0..self.slots.len())
-            .map(|slot| self.positive_up_to(slot))
-            .collect();
         for groups in self.outgoing.clone() {
             for (_, slots) in groups {
                 for pair in slots.windows(2) {
-                    self.order(&up_to[pair[0]], &up_to[pair[1]], &[]);
+                    self.order(pair[0], pair[1], &[]);
                 }
             }
         }
         if !self.shape.options.cyclic {
-            self.order_states(&up_to);
+            self.order_states();
         }
-    }
-
-    /// For each candidate: it or an earlier one is positive at this place.
-    fn positive_up_to(&mut self, slot: usize) -> Vec<Lit> {
-        let mut literals: Vec<Lit> = Vec::with_capacity(self.candidates.len());
-        for i in 0..self.candidates.len() {
-            let here = self.slots[slot].positive[i];
-            let literal = match literals.last().copied() {
-                None => here,
-                Some(before) => {
-                    let literal = self.solver.fresh_absent();
-                    self.solver.add(&[-before, literal]);
-                    self.solver.add(&[-here, literal]);
-                    self.solver.add(&[-literal, before, here]);
-                    literal
-                }
-            };
-            literals.push(literal);
-        }
-        literals
     }
 
     /// The first positive literal of one place does not come after that of the other, unless one of these holds.
-    fn order(&mut self, first: &[Lit], second: &[Lit], unless: &[Lit]) {
-        for (a, b) in first.iter().zip(second) {
+    fn order(&mut self, first: usize, second: usize, unless: &[Lit]) {
+        for (a, b) in self.slots[first]
+            .up_to
+            .iter()
+            .zip(&self.slots[second].up_to)
+        {
             let clause: Vec<Lit> = [*a, -b].iter().chain(unless).copied().collect();
             self.solver.add(&clause);
         }
     }
 
-    fn order_states(&mut self, up_to: &[Vec<Lit>]) {
+    fn order_states(&mut self) {
         // last[v][u]: u is the last predecessor of v.
         let last: Vec<Vec<Lit>> = (0..self.shape.states)
             .map(|to| self.last_predecessor(to))
@@ -64,11 +45,7 @@ impl Encoding {
                 }
                 let (first, second) = (self.first_slot(from, to), self.first_slot(from, to + 1));
                 if let (Some(first), Some(second)) = (first, second) {
-                    self.order(
-                        &up_to[first],
-                        &up_to[second],
-                        &[-is_last, -last[to + 1][from]],
-                    );
+                    self.order(first, second, &[-is_last, -last[to + 1][from]]);
                 }
             }
         }

@@ -11,34 +11,92 @@ impl Encoding {
     pub(crate) fn extend(&mut self, tree: &Tree, observations: &[AtomSet]) {
         for node in self.states.len()..tree.len() {
             let observation = tree.node(node).observation;
-            for slot in 0..self.slots.len() {
-                self.add_holds(slot, observation, &observations[observation as usize]);
-            }
+            self.add_observation(observation, &observations[observation as usize]);
             self.add_node(tree, node);
         }
     }
 
-    /// The place has an edge, and its literals about the newest observation hold on this one.
-    fn add_holds(&mut self, slot: usize, number: u32, observation: &AtomSet) {
-        if self.holds.contains_key(&(slot, number)) {
+    /// Everything about an observation that does not depend on where in a trace it stands.
+    fn add_observation(&mut self, number: u32, observation: &AtomSet) {
+        if self.holds.contains_key(&(0, number)) {
             return;
         }
-        let holds = self.solver.fresh();
-        self.holds.insert((slot, number), holds);
-        let present = self.slots[slot].present;
-        self.solver.add(&[-holds, present]);
-        let mut otherwise = vec![holds, -present];
-        for i in &self.statics {
-            let true_here = self.candidates[*i].mask.intersects(observation);
-            let wrong = if true_here {
-                &self.slots[slot].negative
+        let (here, elsewhere): (Vec<usize>, Vec<usize>) =
+            (self.statics.iter()).partition(|i| self.candidates[**i].mask.intersects(observation));
+        for slot in 0..self.slots.len() {
+            let holds = self.solver.fresh();
+            self.holds.insert((slot, number), holds);
+            if self.single {
+                self.add_holds_single(slot, holds, &here);
             } else {
-                &self.slots[slot].positive
-            }[*i];
+                self.add_holds(slot, holds, &here, &elsewhere);
+            }
+        }
+        for from in 0..self.shape.states {
+            self.add_exclusion(from, number);
+        }
+    }
+
+    /// The place has an edge, and its literals about the newest observation hold on this one.
+    fn add_holds(&mut self, slot: usize, holds: Lit, here: &[usize], elsewhere: &[usize]) {
+        let slot = &self.slots[slot];
+        self.solver.add(&[-holds, slot.present]);
+        let mut otherwise = vec![holds, -slot.present];
+        let wrong = (here.iter().map(|i| slot.negative[*i]))
+            .chain(elsewhere.iter().map(|i| slot.positive[*i]));
+        for wrong in wrong {
             self.solver.add(&[-holds, -wrong]);
             otherwise.push(wrong);
         }
         self.solver.add(&otherwise);
+    }
+
+    /// The same where an edge has one positive literal, which is not a `forall`.
+    fn add_holds_single(&mut self, slot: usize, holds: Lit, here: &[usize]) {
+        let slot = &self.slots[slot];
+        let mut causes = vec![-holds];
+        for i in here {
+            causes.push(slot.positive[*i]);
+            self.solver.add(&[-holds, -slot.negative[*i]]);
+            let mut otherwise = vec![holds, -slot.positive[*i]];
+            otherwise.extend(here.iter().filter(|j| *j != i).map(|j| slot.negative[*j]));
+            self.solver.add(&otherwise);
+        }
+        self.solver.add(&causes);
+    }
+
+    /// Edges to different targets fire on different observations, unless a `forall` keeps them apart. This follows from
+    /// determinism, but not at once.
+    fn add_exclusion(&mut self, from: usize, number: u32) {
+        let groups = self.outgoing[from].clone();
+        if self.foralls.is_empty() {
+            for (to, slots) in &groups {
+                let holds: Vec<Lit> = slots.iter().map(|s| self.holds[&(*s, number)]).collect();
+                let fires = self.any_of(&holds);
+                self.fires.insert((from, *to, number), fires);
+            }
+            for (x, (a, _)) in groups.iter().enumerate() {
+                for (b, _) in &groups[x + 1..] {
+                    let both = [a, b].map(|to| -self.fires[&(from, *to, number)]);
+                    self.solver.add(&both);
+                }
+            }
+            return;
+        }
+        for (x, (_, first)) in groups.iter().enumerate() {
+            for (_, second) in &groups[x + 1..] {
+                for (a, b) in first
+                    .iter()
+                    .flat_map(|a| second.iter().map(move |b| (*a, *b)))
+                {
+                    let mut clause = vec![-self.holds[&(a, number)], -self.holds[&(b, number)]];
+                    if !self.single {
+                        clause.extend([self.slots[a].lasting, self.slots[b].lasting]);
+                    }
+                    self.solver.add(&clause);
+                }
+            }
+        }
     }
 
     fn add_node(&mut self, tree: &Tree, node: usize) {
@@ -92,58 +150,95 @@ impl Encoding {
         let mut somewhere = vec![-here, after[from]];
         somewhere.extend(groups.iter().map(|(to, _)| after[*to]));
         self.solver.add(&somewhere);
+        let observation = tree.node(node).observation;
+        if self.foralls.is_empty() {
+            for (to, _) in groups {
+                let fires = self.fires[&(from, to, observation)];
+                self.solver.add(&[-here, -fires, after[to]]);
+                self.solver.add(&[-here, -after[to], fires]);
+            }
+            return;
+        }
         let complete: Vec<Lit> = (0..self.foralls.len())
             .map(|f| self.complete(tree, node, f, from))
             .collect();
-        let observation = tree.node(node).observation;
         for (to, slots) in groups {
+            if let [slot] = slots[..] {
+                self.add_fires(slot, observation, &complete, here, after[to]);
+                continue;
+            }
             // A move needs an edge that fires, and an edge that fires is followed.
-            let mut cause = vec![-here, -after[to]];
-            for slot in &slots {
-                let holds = self.holds[&(*slot, observation)];
-                let open = self.open(*slot, &complete);
-                self.solver.add(&[-here, -holds, -open, after[to]]);
-                if after[to] == FALSE {
-                    continue;
-                }
-                if let [_] = slots[..] {
-                    self.solver.add(&[-here, -after[to], holds]);
-                    self.solver.add(&[-here, -after[to], open]);
+            let mut causes = vec![-here, -after[to]];
+            for slot in slots {
+                let fires = if after[to] == FALSE {
+                    FALSE
                 } else {
-                    cause.push(self.solver.both(holds, open));
-                }
+                    self.solver.fresh()
+                };
+                self.add_fires(slot, observation, &complete, here, fires);
+                self.solver.add(&[-here, -fires, after[to]]);
+                causes.push(fires);
             }
-            if slots.len() > 1 {
-                self.solver.add(&cause);
-            }
+            self.solver.add(&causes);
         }
     }
 
-    /// The edge at this place is not blocked by a `forall`, given for each of them whether it is complete. Nodes at
-    /// which the same have come up since the same time share the literal.
-    fn open(&mut self, slot: usize, complete: &[Lit]) -> Lit {
-        if complete.is_empty() {
-            return TRUE;
+    /// While the run is `here`: `fires` holds iff the literals at the place do, given for each `forall` whether it is
+    /// complete.
+    fn add_fires(
+        &mut self,
+        slot: usize,
+        observation: u32,
+        complete: &[Lit],
+        here: Lit,
+        fires: Lit,
+    ) {
+        let holds = self.holds[&(slot, observation)];
+        if self.single {
+            return self.add_fires_single(slot, holds, complete, here, fires);
         }
-        let key = (slot, complete.to_vec());
-        if let Some(open) = self.open.get(&key) {
-            return *open;
-        }
-        let open = self.solver.fresh();
-        let mut blocked = vec![open];
+        self.solver.add(&[-here, -fires, holds]);
+        let mut otherwise = vec![-here, -holds, fires];
         for (f, complete) in complete.iter().enumerate() {
             let i = self.foralls[f];
             for (literal, missing) in [
                 (self.slots[slot].positive[i], -complete),
                 (self.slots[slot].negative[i], *complete),
             ] {
-                self.solver.add(&[-open, -literal, -missing]);
-                blocked.push(self.blocks(literal, missing));
+                if fires != FALSE {
+                    self.solver.add(&[-here, -fires, -literal, -missing]);
+                }
+                otherwise.push(self.blocks(literal, missing));
             }
         }
-        self.solver.add(&blocked);
-        self.open.insert(key, open);
-        open
+        self.solver.add(&otherwise);
+    }
+
+    /// The same where an edge has one positive literal.
+    fn add_fires_single(
+        &mut self,
+        slot: usize,
+        holds: Lit,
+        complete: &[Lit],
+        here: Lit,
+        fires: Lit,
+    ) {
+        let place = self.slots[slot].clone();
+        let mut causes = vec![-here, -fires, holds];
+        let mut otherwise = vec![-here, -holds, fires];
+        if complete.iter().any(|complete| *complete != FALSE) {
+            causes.push(place.lasting);
+            for (f, complete) in complete.iter().enumerate() {
+                let i = self.foralls[f];
+                let (positive, negative) = (place.positive[i], place.negative[i]);
+                self.solver.add(&[-here, -positive, -complete, fires]);
+                self.solver.add(&[-here, -fires, -positive, *complete]);
+                self.solver.add(&[-here, -fires, -negative, -complete]);
+                otherwise.push(self.blocks(negative, *complete));
+            }
+        }
+        self.solver.add(&causes);
+        self.solver.add(&otherwise);
     }
 
     /// The literal stands on its edge and what it needs is missing.
