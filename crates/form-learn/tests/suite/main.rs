@@ -6,3 +6,4 @@ mod brute_force;
 mod learner;
 mod problems;
 mod sat;
+mod walks;
