@@ -3,6 +3,7 @@
 
 mod asp;
 mod brute_force;
+mod figures;
 mod learner;
 mod problems;
 mod sat;
