@@ -147,3 +147,9 @@ fn figure_4b_without_quantifiers() {
 fn figure_5b_without_quantifiers() {
     is_learnt_without_quantifiers("green_but_one", Walks::green_but_one, 5);
 }
+
+/// The task that ILASP had no answer for in an hour.
+#[test]
+fn figure_9_without_quantifiers() {
+    is_learnt_without_quantifiers("blue_all_yellow_7", Walks::blue_all_yellow_7, 2);
+}
