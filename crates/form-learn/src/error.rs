@@ -55,6 +55,13 @@ pub enum Error {
         problem: String,
     },
 
+    /// Walks that cannot be recorded as they were asked for.
+    #[error("cannot record the walks: {problem}")]
+    Walks {
+        /// What stands against it.
+        problem: String,
+    },
+
     /// An error of the language, the machines or the traces.
     #[error(transparent)]
     Core(#[from] form_core::Error),

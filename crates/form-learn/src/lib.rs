@@ -7,7 +7,7 @@
 #![doc = include_str!("../examples/learn.rs")]
 //! ```
 //!
-//! [`asp`] states the same problem for other solvers.
+//! [`asp`] states the same problem for other solvers, [`walks`] records traces to learn from.
 
 pub mod asp;
 mod attempt;
@@ -22,6 +22,7 @@ mod search;
 mod tree;
 mod verify;
 mod vocabulary;
+pub mod walks;
 
 pub use error::{Error, Result};
 pub use outcome::{Cost, Learnt, Outcome, Round, StopReason};

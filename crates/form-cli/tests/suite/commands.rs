@@ -383,6 +383,25 @@ fn bench_rows_have_their_fields() {
 }
 
 #[test]
+fn learning_is_compared_with_the_paper() {
+    let outcome = run("bench learn.green-but-one --json");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let table = json(&outcome);
+    let [first_order, propositional] = &table["rows"].as_array().unwrap()[..] else {
+        panic!("{table}")
+    };
+    for (row, name, paper) in [
+        (first_order, "learn.green-but-one", 0.5),
+        (propositional, "learn.green-but-one.propositional", 0.6),
+    ] {
+        assert_eq!((&row["name"], &row["unit"]), (&name.into(), &"s".into()));
+        assert_eq!(row["baseline"]["value"], paper);
+        let ratio = paper / row["value"].as_f64().unwrap();
+        assert!((row["ratio"].as_f64().unwrap() / ratio - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
 fn standard_input_is_read_for_a_dash() {
     let read = |name: &str| fs::read_to_string(fixtures().join(name)).unwrap();
     for (line, input, same) in [

@@ -3,6 +3,11 @@
 
 mod asp;
 mod brute_force;
+#[cfg(feature = "clingo-tests")]
+mod differential;
+mod figures;
 mod learner;
+mod machines;
 mod problems;
 mod sat;
+mod walks;

@@ -142,7 +142,7 @@ fn observation(random: &mut Random, signature: &Signature) -> AtomSet {
 }
 
 /// The trace up to where the machine ends it.
-fn labelled(machine: &Machine, signature: &Signature, steps: Vec<AtomSet>) -> Trace {
+pub fn labelled(machine: &Machine, signature: &Signature, steps: Vec<AtomSet>) -> Trace {
     let bound = machine.bind(signature).unwrap();
     let mut run = Run::new(&bound);
     for (i, step) in steps.iter().enumerate() {

@@ -1,46 +1,17 @@
-//! `form bench`: the project's own speed figures, each with the baseline it was measured against.
+//! The rows about running and checking machines.
 
 use std::fmt::Write;
 use std::hint::black_box;
 use std::io::Cursor;
-use std::time::Instant;
 
 use anyhow::{Result, bail};
 use form_core::{
     AtomSet, BoundMachine, Machine, Progress, Replay, Run, Signature, TraceFile, check, satisfies,
 };
-use serde_json::json;
 
-use crate::{Answer, output};
+use super::{Baseline, Benchmark, Row, median};
 
-/// Measure the speed of the parts and print one table
-///
-/// Every figure is the median of several runs. Names select rows by their beginning.
-#[derive(clap::Args)]
-#[command(after_help = "Example:\n  form bench machine --json")]
-pub struct Args {
-    /// The rows to measure, such as `machine.step` or `traces`; all of them if none is named
-    names: Vec<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
-
-/// One line of the table.
-struct Row {
-    name: String,
-    value: f64,
-    unit: &'static str,
-    baseline: Option<(f64, &'static str)>,
-}
-
-/// A measurement: the name it goes by and what it does.
-struct Benchmark {
-    name: &'static str,
-    measure: fn(&str) -> Result<Row>,
-}
-
-const BENCHMARKS: [Benchmark; 6] = [
+pub(super) const BENCHMARKS: [Benchmark; 6] = [
     Benchmark {
         name: "machine.step",
         measure: |name| step(name, &TASKS),
@@ -76,94 +47,6 @@ const TASKS: [&str; 3] = [
     "initial u0\naccept u_acc\nu0 -> u1 : exists X. blue(X)\nu1 -> u2 : forall X. yellow(X)\n\
      u2 -> u3 : purple(o7)\nu3 -> u_acc : goal",
 ];
-
-pub fn run(args: &Args) -> Result<Answer> {
-    let known: Vec<&str> = BENCHMARKS.iter().map(|b| b.name).collect();
-    for name in &args.names {
-        if !known.iter().any(|k| k.starts_with(name.as_str())) {
-            bail!(
-                "no figure starts with `{name}`: there are {}",
-                known.join(", ")
-            );
-        }
-    }
-    let wanted = |name: &str| {
-        args.names.is_empty() || args.names.iter().any(|n| name.starts_with(n.as_str()))
-    };
-    let mut rows = Vec::new();
-    for benchmark in BENCHMARKS.iter().filter(|b| wanted(b.name)) {
-        output::remark(&format!("measuring {} …", benchmark.name));
-        rows.push((benchmark.measure)(benchmark.name)?);
-    }
-    if args.json {
-        let row = |row: &Row| {
-            json!({
-                "name": row.name,
-                "value": row.value,
-                "unit": row.unit,
-                "baseline": row.baseline.map(|(value, source)| json!({ "value": value, "source": source })),
-                "ratio": row.ratio(),
-            })
-        };
-        output::print_json(&json!({ "rows": rows.iter().map(row).collect::<Vec<_>>() }))?;
-    } else {
-        let mut text = format!(
-            "{:<32} {:>14} {:<8} {:>8}  baseline\n",
-            "name", "value", "unit", "ratio"
-        );
-        for row in &rows {
-            let ratio = row
-                .ratio()
-                .map_or_else(String::new, |ratio| format!("{ratio:.1}x"));
-            let baseline = row.baseline.map_or("", |(_, source)| source);
-            let value = human(row.value);
-            let _ = writeln!(
-                text,
-                "{:<32} {value:>14} {:<8} {ratio:>8}  {baseline}",
-                row.name, row.unit
-            );
-        }
-        output::print(&text)?;
-    }
-    Ok(Answer::Yes)
-}
-
-impl Row {
-    /// How many times better than the baseline.
-    fn ratio(&self) -> Option<f64> {
-        let (baseline, _) = self.baseline?;
-        Some(if self.unit == "s" {
-            baseline / self.value
-        } else {
-            self.value / baseline
-        })
-    }
-}
-
-/// `43,210,000` or `0.0123`.
-fn human(value: f64) -> String {
-    if value < 1000.0 {
-        return format!("{value:.4}");
-    }
-    let digits = format!("{value:.0}");
-    let groups: Vec<&str> = (digits.as_bytes().rchunks(3))
-        .rev()
-        .map(|group| std::str::from_utf8(group).unwrap_or("?"))
-        .collect();
-    groups.join(",")
-}
-
-/// The median of several timings in seconds.
-fn median(runs: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
-    let mut seconds = Vec::with_capacity(runs);
-    for _ in 0..runs {
-        let start = Instant::now();
-        work()?;
-        seconds.push(start.elapsed().as_secs_f64());
-    }
-    seconds.sort_by(f64::total_cmp);
-    Ok(seconds[runs / 2])
-}
 
 /// The atoms of the paper's room with lava: 12 checkpoints, two a colour, goal and lava.
 fn room_signature() -> Result<Signature> {
@@ -222,15 +105,13 @@ fn step(name: &str, machines: &[&str]) -> Result<Row> {
         slowest = slowest.min(STEPS as f64 / compiled);
         slowest_baseline = slowest_baseline.min((STEPS / 100) as f64 / by_definition);
     }
-    let baseline = Some((
-        slowest_baseline,
-        "the definition, evaluated over the whole buffer",
-    ));
+    let baseline = Some(Baseline {
+        value: slowest_baseline,
+        source: "the definition, evaluated over the whole buffer",
+    });
     Ok(Row {
-        name: name.to_owned(),
-        value: slowest,
-        unit: "steps/s",
         baseline,
+        ..Row::new(name, slowest, "steps/s")
     })
 }
 
@@ -281,12 +162,7 @@ fn check_large_machine(name: &str) -> Result<Row> {
         black_box(check(&machine));
         Ok(())
     })?;
-    Ok(Row {
-        name: name.to_owned(),
-        value: seconds,
-        unit: "s",
-        baseline: None,
-    })
+    Ok(Row::new(name, seconds, "s"))
 }
 
 /// Seconds to check a machine against 100,000 traces of 100 observations.
@@ -325,10 +201,5 @@ fn check_traces(name: &str) -> Result<Row> {
         }
         Ok(())
     })?;
-    Ok(Row {
-        name: name.to_owned(),
-        value: seconds,
-        unit: "s",
-        baseline: None,
-    })
+    Ok(Row::new(name, seconds, "s"))
 }

@@ -1,0 +1,183 @@
+//! The rows about learning the paper's machines from walks in its room, beside the times of its Table 3.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use form_core::{Signature, Trace};
+use form_learn::walks::Walks;
+use form_learn::{Learner, Limits, Options, Outcome};
+
+use super::{Baseline, Benchmark, Row, middle};
+
+/// Seeds of the walks, each a problem of its own.
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
+/// Traces of each kind.
+const TRACES: usize = 100;
+/// How often every problem is solved, if the time allows it.
+const REPEATS: usize = 5;
+/// Time for a row: all of them together stay within two minutes.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The source of the baselines: they are of the last ILASP task alone, not of the tries that led to it.
+const TABLE: &str = "the paper's ILASP, Table 3";
+
+pub(super) const BENCHMARKS: [Benchmark; 6] = [
+    Benchmark {
+        name: "learn.all-yellow",
+        measure: |name| measure(name, Walks::all_yellow, &first_order(), paper(1.0), LIMIT),
+    },
+    Benchmark {
+        name: "learn.all-yellow.propositional",
+        measure: |name| {
+            let options = propositional();
+            measure(name, Walks::all_yellow, &options, paper(16.3), LIMIT)
+        },
+    },
+    Benchmark {
+        name: "learn.green-but-one",
+        measure: |name| {
+            let options = first_order();
+            measure(name, Walks::green_but_one, &options, paper(0.5), LIMIT)
+        },
+    },
+    Benchmark {
+        name: "learn.green-but-one.propositional",
+        measure: |name| {
+            let options = propositional();
+            measure(name, Walks::green_but_one, &options, paper(0.6), LIMIT)
+        },
+    },
+    Benchmark {
+        name: "learn.blue-all-yellow-7",
+        measure: |name| {
+            let options = first_order();
+            measure(name, Walks::blue_all_yellow_7, &options, paper(12.8), LIMIT)
+        },
+    },
+    Benchmark {
+        name: "learn.blue-all-yellow-7.propositional",
+        measure: |name| {
+            let baseline = Baseline {
+                value: 3600.0,
+                source: "the paper's ILASP, Table 3: no answer in 3,600 s",
+            };
+            let options = propositional();
+            measure(name, Walks::blue_all_yellow_7, &options, baseline, LIMIT)
+        },
+    },
+];
+
+fn paper(seconds: f64) -> Baseline {
+    Baseline {
+        value: seconds,
+        source: TABLE,
+    }
+}
+
+fn first_order() -> Options {
+    Options::default()
+}
+
+/// As the paper's propositional machines: two disjuncts.
+fn propositional() -> Options {
+    Options {
+        first_order: false,
+        max_disjuncts: 2,
+        ..Options::default()
+    }
+}
+
+/// Seconds to learn a task's machine from scratch, all numbers of states included: the median over the seeds, each
+/// several times.
+fn measure(
+    name: &str,
+    task: fn(u64) -> Walks,
+    options: &Options,
+    baseline: Baseline,
+    limit: Duration,
+) -> Result<Row> {
+    let mut problems: Vec<(Signature, Vec<Trace>)> = Vec::new();
+    for seed in SEEDS {
+        let walks = task(seed).each(TRACES);
+        problems.push((walks.signature()?, walks.record()?));
+    }
+    let start = Instant::now();
+    let mut seconds = Vec::new();
+    for round in 0..REPEATS {
+        // Another round only if it will be over in time.
+        let elapsed = start.elapsed();
+        if round > 0 && elapsed + elapsed / round as u32 > limit {
+            break;
+        }
+        for (i, (signature, traces)) in problems.iter().enumerate() {
+            let left = limit.saturating_sub(start.elapsed());
+            let began = Instant::now();
+            match learn(signature, traces, options, left)? {
+                Outcome::Minimal(_) => seconds.push(began.elapsed().as_secs_f64()),
+                // The first round counts whatever it takes; of a later one all or nothing.
+                Outcome::Stopped { .. } if round > 0 => {
+                    seconds.truncate(round * problems.len());
+                    break;
+                }
+                Outcome::Stopped {
+                    at_least_states, ..
+                } => {
+                    return Ok(Row {
+                        name: name.to_owned(),
+                        value: None,
+                        unit: "s",
+                        baseline: Some(baseline),
+                        note: Some(format!(
+                            "no figure within {} s: {i} of {} problems solved, the next needs at least \
+                             {at_least_states} states",
+                            limit.as_secs_f64(),
+                            problems.len(),
+                        )),
+                    });
+                }
+                Outcome::Contradictory(_) => bail!("the walks contradict each other"),
+            }
+        }
+    }
+    Ok(Row {
+        baseline: Some(baseline),
+        ..Row::new(name, middle(seconds), "s")
+    })
+}
+
+fn learn(
+    signature: &Signature,
+    traces: &[Trace],
+    options: &Options,
+    limit: Duration,
+) -> Result<Outcome> {
+    let mut learner = Learner::new(signature, options);
+    for trace in traces {
+        learner.add(trace);
+    }
+    let limits = Limits {
+        time: Some(limit),
+        ..Limits::default()
+    };
+    Ok(learner.learn(&limits)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_hit_is_told() {
+        let row = |limit| {
+            let walks = Walks::green_but_one;
+            measure("row", walks, &first_order(), paper(0.5), limit).unwrap()
+        };
+        let none = row(Duration::ZERO);
+        assert!(none.value.is_none() && none.ratio().is_none());
+        let note = none.note.unwrap();
+        assert!(note.contains("0 of 5 problems solved"), "{note}");
+        let some = row(Duration::from_secs(3600));
+        assert!(some.value.unwrap() > 0.0 && some.ratio().unwrap() > 0.0);
+        assert_eq!(some.note, None);
+    }
+}
