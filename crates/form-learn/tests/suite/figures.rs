@@ -151,5 +151,5 @@ fn figure_5b_without_quantifiers() {
 /// The task that ILASP had no answer for in an hour.
 #[test]
 fn figure_9_without_quantifiers() {
-    is_learnt_without_quantifiers("blue_all_yellow_7", Walks::blue_all_yellow_7, 2);
+    is_learnt_without_quantifiers("blue_all_yellow_7", Walks::blue_all_yellow_7, 1);
 }
