@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::ScopedJoinHandle;
 
 use crate::attempt::{Allowance, Answer, Attempt, Effort, Given};
 use crate::decode::Design;
@@ -97,7 +98,7 @@ fn side_by_side(
             Answer::Undecided => Err(Stop(watch.reason().unwrap_or(StopReason::Interrupted))),
         };
         found.store(minimal.is_ok(), Ordering::Relaxed);
-        (minimal, prover.map(|prover| prover.join()))
+        (minimal, prover.map(ScopedJoinHandle::join))
     });
     match proof {
         Some(Ok((answer, effort))) => {

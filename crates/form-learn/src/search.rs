@@ -88,7 +88,8 @@ impl Learner {
             return Ok(Outcome::Minimal(learnt));
         }
         let watch = Watch {
-            deadline: limits.time.map(|time| Instant::now() + time),
+            // A time too long to be told is no limit.
+            deadline: (limits.time).and_then(|time| Instant::now().checked_add(time)),
             memory: limits.memory,
             interrupts: limits.interrupt.iter().cloned().collect(),
         };

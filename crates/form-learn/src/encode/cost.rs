@@ -1,7 +1,7 @@
 //! Counting: edges and literals, ground literals, negative literals (totalizers, Bailleux and Boufkhad 2003).
 
-use super::Encoding;
 use super::solver::Lit;
+use super::{Encoding, Slot};
 
 /// What a machine is minimised by, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) enum Measure {
 impl Encoding {
     /// The literals a measure counts, place by place.
     pub(crate) fn counted(&self, measure: Measure) -> Vec<Vec<Lit>> {
-        let of_slot = |slot: &super::Slot| -> Vec<Lit> {
+        let of_slot = |slot: &Slot| -> Vec<Lit> {
             match measure {
                 Measure::Cost => [slot.present]
                     .iter()
@@ -51,79 +51,63 @@ impl Encoding {
         }
     }
 
-    fn cost_counter(&mut self, slack: usize) -> Vec<Lit> {
-        let mut groups = Vec::new();
+    /// Literals of which the k-th holds if the cost exceeds what every machine costs by more than k, for k up to `slack`.
+    ///
+    /// What leads to a target is counted together: since something must, only what goes beyond an edge with one literal
+    /// counts, and a bound close to the lowest possible cost is felt at every target at once.
+    fn excess(&mut self, slack: usize) -> Vec<Lit> {
+        let mut sum = Vec::new();
         for target in 0..self.shape.states + 2 {
             let mut total = Vec::new();
-            for s in (0..self.slots.len())
-                .filter(|s| self.slots[*s].to == target)
-                .collect::<Vec<_>>()
-            {
-                let slot = self.slots[s].clone();
-                let further: Vec<Lit> = if self.single {
-                    self.total(&slot.negative, slack)
-                } else {
-                    let literals: Vec<Lit> = slot
-                        .positive
-                        .iter()
-                        .chain(&slot.negative)
-                        .copied()
-                        .collect();
-                    self.total(&literals, slack + 1)[1..].to_vec()
-                };
-                let number: Vec<Lit> = [slot.present, slot.present]
-                    .into_iter()
-                    .chain(further)
-                    .collect();
+            for slot in self.slots.clone().iter().filter(|slot| slot.to == target) {
+                let further = self.further_literals(slot, slack);
+                // The edge and its first literal come together.
+                let number = [&[slot.present, slot.present], &further[..]].concat();
                 total = self.merged(&total, &number, slack + 2);
             }
             if self.is_forced(target) && !total.is_empty() {
                 total.drain(..2);
             }
-            groups.push(total);
-        }
-        let mut sum = Vec::new();
-        for group in groups {
-            sum = self.merged(&sum, &group, slack);
+            sum = self.merged(&sum, &total, slack);
         }
         sum
     }
 
+    /// Counts the literals of an edge after the first, up to a limit.
+    fn further_literals(&mut self, slot: &Slot, limit: usize) -> Vec<Lit> {
+        if self.single {
+            return self.total(&slot.negative, limit);
+        }
+        let literals = [&slot.positive[..], &slot.negative].concat();
+        self.total(&literals, limit + 1).split_off(1)
+    }
+
     /// The assumption that a measure is at most `bound`; the counter grows as needed.
     pub(crate) fn at_most(&mut self, measure: Measure, bound: usize) -> Vec<Lit> {
-        if measure == Measure::Cost {
-            let base = self.base_cost();
-            assert!(bound >= base);
-            let total: usize = self.counted(measure).iter().map(Vec::len).sum();
-            if bound >= total {
-                return Vec::new();
-            }
-            let slack = bound - base;
-            if self.cost.len() <= slack {
-                let limit = (2 * self.cost.len()).max(slack + 2);
-                self.cost = self.cost_counter(limit);
-            }
-            return self.cost.get(slack).map(|l| -l).into_iter().collect();
+        let groups = self.counted(measure);
+        if bound >= groups.iter().map(Vec::len).sum() {
+            return Vec::new();
         }
-        if self.counter(measure).len() <= bound {
-            let groups = self.counted(measure);
-            let total: usize = groups.iter().map(Vec::len).sum();
-            if bound >= total {
-                return Vec::new();
-            }
-            let limit = (bound + 1).max(2 * self.counter(measure).len());
-            let counter = self.totals(groups, limit);
+        // Below what every machine costs there is none, which the counter need not know.
+        let bound = match measure {
+            Measure::Cost => bound.saturating_sub(self.base_cost()),
+            Measure::Ground | Measure::Negative => bound,
+        };
+        let length = self.counter(measure).len();
+        if length <= bound {
+            let limit = (2 * length).max(bound + 1);
+            let counter = match measure {
+                Measure::Cost => self.excess(limit),
+                Measure::Ground | Measure::Negative => self.totals(groups, limit),
+            };
             match measure {
                 Measure::Cost => self.cost = counter,
                 Measure::Ground => self.ground = counter,
                 Measure::Negative => self.negative = counter,
             }
         }
-        self.counter(measure)
-            .get(bound)
-            .map(|literal| -literal)
-            .into_iter()
-            .collect()
+        let more = self.counter(measure).get(bound);
+        more.map(|literal| -literal).into_iter().collect()
     }
 
     fn counter(&self, measure: Measure) -> &[Lit] {
