@@ -107,6 +107,16 @@ impl Data {
         self.traces.len()
     }
 
+    /// A trace as a whole, as a refutation of what it refutes.
+    pub(crate) fn whole(&self, trace: usize) -> Refutation {
+        let (kind, steps) = &self.traces[trace];
+        Refutation {
+            trace,
+            length: steps.len(),
+            kind: *kind,
+        }
+    }
+
     /// The observations of a refutation.
     pub(crate) fn steps(&self, refutation: &Refutation) -> &[ObservationId] {
         &self.traces[refutation.trace].1[..refutation.length]

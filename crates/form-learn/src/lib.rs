@@ -14,6 +14,7 @@ mod data;
 mod decode;
 mod encode;
 mod error;
+mod explain;
 mod outcome;
 mod problem;
 mod search;
@@ -22,6 +23,7 @@ mod verify;
 mod vocabulary;
 
 pub use error::{Error, Result};
+pub use explain::{Core, Evidence, Explanation, Level, Proof, Reason};
 pub use outcome::{Cost, Learnt, Outcome, Round, StopReason};
 pub use problem::{Limits, Options};
 pub use search::Learner;

@@ -94,6 +94,8 @@ pub struct Round {
     pub states: usize,
     /// Traces, or parts of them, that refuted a candidate and were added to the search.
     pub counterexamples: usize,
+    /// Observations of theirs that the solver had not seen at the same place of another one.
+    pub steps: usize,
     /// Questions to the solver.
     pub solver_calls: usize,
     /// Clauses it was given.

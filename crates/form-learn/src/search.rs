@@ -57,6 +57,8 @@ pub struct Learner {
     best: Option<Learnt>,
     /// The answer, and how many traces it has been replayed on.
     answer: Option<(Learnt, usize)>,
+    /// Refutations added since they were last counted.
+    counterexamples: usize,
     rounds: Vec<Round>,
 }
 
@@ -85,6 +87,7 @@ impl Learner {
             conflicts: FIRST_CONFLICTS,
             best: None,
             answer: None,
+            counterexamples: 0,
             rounds: Vec::new(),
         }
     }
@@ -102,6 +105,17 @@ impl Learner {
     /// What each number of states has taken so far.
     pub fn rounds(&self) -> &[Round] {
         &self.rounds
+    }
+
+    /// The machine that was learnt last, if it is proven minimal for all traces added so far.
+    pub(crate) fn answer(&self) -> Option<&Learnt> {
+        let (learnt, checked) = self.answer.as_ref()?;
+        (*checked == self.data.len()).then_some(learnt)
+    }
+
+    /// What the problem consists of.
+    pub(crate) fn problem(&self) -> (&Signature, &Options, &[Candidate], &Data) {
+        (&self.signature, &self.options, &self.candidates, &self.data)
     }
 
     /// The smallest machine that is consistent with all traces added so far, or why there is none.
@@ -310,6 +324,7 @@ impl Learner {
             .bind(&self.signature)
             .expect("edges are made of the signature's atoms");
         let refutations = self.data.refutations(&bound, from);
+        self.counterexamples += refutations.len();
         for refutation in &refutations {
             self.tree.add(
                 refutation.kind,
@@ -424,9 +439,11 @@ impl Learner {
                 ..Round::default()
             });
         }
-        let nodes = self.tree.len() - before.0;
+        let steps = self.tree.len() - before.0;
+        let counterexamples = std::mem::take(&mut self.counterexamples);
         if let Some(round) = self.rounds.last_mut() {
-            round.counterexamples += nodes;
+            round.counterexamples += counterexamples;
+            round.steps += steps;
             round.solver_calls += calls - before.1.0;
             round.clauses = clauses;
             round.time += time;

@@ -186,6 +186,11 @@ impl Encoding {
         self.solve(&all)
     }
 
+    /// Adds a clause to all questions from now on.
+    pub(crate) fn require(&mut self, clause: &[Lit]) {
+        self.solver.add(clause);
+    }
+
     /// Whether the literal holds in the model found last.
     pub(crate) fn is_true(&self, literal: Lit) -> bool {
         self.solver.is_true(literal)

@@ -12,7 +12,7 @@ use form_learn::{Learner, Limits, Options, Outcome, StopReason};
 
 use super::problems::Random;
 
-fn shipped(task: &str) -> (Signature, Vec<Trace>) {
+pub fn shipped(task: &str) -> (Signature, Vec<Trace>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{task}.jsonl"));
     let open = || TraceFile::new(task, File::open(&path).unwrap()).unwrap();
     let signature = open().signature().unwrap();

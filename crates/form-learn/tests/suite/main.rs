@@ -3,6 +3,8 @@
 
 mod asp;
 mod brute_force;
+mod explain;
+mod forced;
 mod learner;
 mod problems;
 mod sat;
