@@ -1,5 +1,7 @@
 //! `form learn`: the smallest machine that is consistent with traces.
 
+mod explanation;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use form_core::{Contradiction, ContradictionReason, Dataset, Trace};
 use form_learn::asp::{learn_with_clingo, learn_with_ilasp, to_asp, to_ilasp};
-use form_learn::{Learner, Learnt, Limits, Options, Outcome, Round, StopReason};
+use form_learn::{Explanation, Learner, Learnt, Limits, Options, Outcome, Round, StopReason};
 use serde_json::json;
 
 use crate::output::count;
@@ -21,7 +23,7 @@ use crate::{Answer, input, output};
 /// machine. The answer is proven minimal, or says what was proven before a limit was reached (exit code 1).
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form learn examples/all_yellow.jsonl\n  form learn examples/green_but_one.jsonl -o green.form\n  form learn examples/all_yellow.jsonl --propositional --max-disjuncts 2"
+    after_help = "Examples:\n  form learn examples/all_yellow.jsonl\n  form learn examples/green_but_one.jsonl -o green.form\n  form learn examples/all_yellow.jsonl --propositional --max-disjuncts 2\n  form learn examples/all_yellow.jsonl --explain"
 )]
 pub struct Args {
     /// Trace files (JSON Lines, .gz too)
@@ -63,6 +65,9 @@ pub struct Args {
     /// Only write the problem for another solver, for --max-states states
     #[arg(long, value_enum)]
     export: Option<Export>,
+    /// Name for the number of states and for every edge a few traces that force it, and what each number of states took
+    #[arg(long)]
+    explain: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -89,6 +94,14 @@ enum Export {
 pub fn run(args: &Args) -> Result<Answer> {
     if args.max_states == 0 || args.max_disjuncts == 0 {
         bail!("--max-states and --max-disjuncts must be at least 1");
+    }
+    if args.explain && args.solver != Solver::Sat {
+        bail!("--explain needs the built-in solver: leave --solver out, or --explain");
+    }
+    if args.explain && args.export.is_some() {
+        bail!(
+            "--explain is about a learnt machine, and --export learns none: leave one of them out"
+        );
     }
     if let Some(threads) = args.threads {
         rayon::ThreadPoolBuilder::new()
@@ -133,17 +146,20 @@ pub fn run(args: &Args) -> Result<Answer> {
         memory: args.memory_limit.map(|mib| mib << 20),
         interrupt: Some(interrupt()?),
     };
-    let start = Instant::now();
-    let (outcome, rounds) = learn(args.solver, &data, &options, &limits)?;
-    report(args, &data, &outcome, &rounds, start.elapsed())
+    let result = learn(args, &data, &options, &limits)?;
+    report(args, &data, &result)
 }
 
-fn learn(
-    solver: Solver,
-    data: &Dataset,
-    options: &Options,
-    limits: &Limits,
-) -> Result<(Outcome, Vec<Round>)> {
+/// What came of learning, and how long it took.
+struct Learning {
+    outcome: Outcome,
+    rounds: Vec<Round>,
+    time: Duration,
+    explanation: Option<(Explanation, Duration)>,
+}
+
+fn learn(args: &Args, data: &Dataset, options: &Options, limits: &Limits) -> Result<Learning> {
+    let start = Instant::now();
     let traces = || -> Vec<Trace> {
         data.traces()
             .iter()
@@ -151,22 +167,50 @@ fn learn(
             .collect()
     };
     let signature = data.signature();
-    Ok(match solver {
-        Solver::Sat => {
-            let mut learner = Learner::new(signature, options);
-            for (_, trace) in data.traces() {
-                learner.add(trace);
-            }
-            (learner.learn(limits)?, learner.rounds().to_vec())
+    let outcome = match args.solver {
+        Solver::Sat => return learn_built_in(args.explain, data, options, limits),
+        Solver::Clingo => {
+            learn_with_clingo(signature, &traces(), options, limits, Path::new("clingo"))?
         }
-        Solver::Clingo => (
-            learn_with_clingo(signature, &traces(), options, limits, Path::new("clingo"))?,
-            Vec::new(),
-        ),
-        Solver::Ilasp => (
-            learn_with_ilasp(signature, &traces(), options, limits, Path::new("ILASP"))?,
-            Vec::new(),
-        ),
+        Solver::Ilasp => {
+            learn_with_ilasp(signature, &traces(), options, limits, Path::new("ILASP"))?
+        }
+    };
+    Ok(Learning {
+        outcome,
+        rounds: Vec::new(),
+        time: start.elapsed(),
+        explanation: None,
+    })
+}
+
+fn learn_built_in(
+    explain: bool,
+    data: &Dataset,
+    options: &Options,
+    limits: &Limits,
+) -> Result<Learning> {
+    let start = Instant::now();
+    let mut learner = Learner::new(data.signature(), options);
+    for (_, trace) in data.traces() {
+        learner.add(trace);
+    }
+    let outcome = learner.learn(limits)?;
+    let time = start.elapsed();
+    let mut explanation = None;
+    if explain && matches!(outcome, Outcome::Minimal(_)) {
+        // The limit is one for both.
+        let left = Limits {
+            time: limits.time.map(|limit| limit.saturating_sub(time)),
+            ..limits.clone()
+        };
+        explanation = Some((learner.explain(&left)?, start.elapsed() - time));
+    }
+    Ok(Learning {
+        outcome,
+        rounds: learner.rounds().to_vec(),
+        time,
+        explanation,
     })
 }
 
@@ -179,25 +223,33 @@ fn interrupt() -> Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-fn report(
-    args: &Args,
-    data: &Dataset,
-    outcome: &Outcome,
-    rounds: &[Round],
-    time: Duration,
-) -> Result<Answer> {
+fn report(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
+    let outcome = &result.outcome;
     let learnt = outcome.learnt();
     if let (Some(path), Some(learnt)) = (&args.output, learnt) {
         let text = output::machine_text(&learnt.machine, Some(path))?;
         output::write(Some(path), &text)?;
     }
     if args.json {
-        output::print_json(&to_json(data, outcome, rounds, time)?)?;
+        output::print_json(&to_json(args, data, result)?)?;
     } else {
-        if let Some(learnt) = learnt {
-            output::print(&learnt.machine.to_string())?;
+        let mut text = learnt.map_or_else(String::new, |learnt| learnt.machine.to_string());
+        text += &summary(data, result);
+        if args.explain {
+            text += &explanation::rounds_to_text(
+                &result.rounds,
+                matches!(outcome, Outcome::Minimal(_)),
+            );
+            text += &match (learnt, &result.explanation) {
+                (Some(learnt), Some((explanation, time))) => {
+                    explanation::to_text(data, learnt, explanation, *time)?
+                }
+                _ => "#\n# nothing is explained: no machine was proven minimal\n".to_owned(),
+            };
+        } else {
+            text += &rounds_to_text(&result.rounds);
         }
-        output::print(&summary(data, outcome, rounds, time))?;
+        output::print(&text)?;
     }
     Ok(if matches!(outcome, Outcome::Minimal(_)) {
         Answer::Yes
@@ -206,7 +258,7 @@ fn report(
     })
 }
 
-fn summary(data: &Dataset, outcome: &Outcome, rounds: &[Round], time: Duration) -> String {
+fn summary(data: &Dataset, result: &Learning) -> String {
     let size = |learnt: &Learnt| {
         format!(
             "{}, {} in all",
@@ -215,7 +267,7 @@ fn summary(data: &Dataset, outcome: &Outcome, rounds: &[Round], time: Duration) 
                 .replace("edge and literals", "edges and literals"),
         )
     };
-    let mut text = match outcome {
+    let mut text = match &result.outcome {
         Outcome::Minimal(learnt) => format!(
             "# {} (terminal states not counted): proven minimal\n",
             size(learnt)
@@ -251,27 +303,37 @@ fn summary(data: &Dataset, outcome: &Outcome, rounds: &[Round], time: Duration) 
         "# from {} over {} in {:.1} ms\n",
         count(data.traces().len(), "different trace"),
         count(data.signature().len(), "atom"),
-        time.as_secs_f64() * 1000.0
+        result.time.as_secs_f64() * 1000.0
     );
-    for round in rounds {
-        text += &format!(
-            "# {}: {} of the data, {}, {:.1} ms{}\n",
-            count(round.states, "state"),
-            count(round.counterexamples, "step"),
-            count(round.solver_calls, "question"),
-            round.time.as_secs_f64() * 1000.0,
-            if round.refuted { ", refuted" } else { "" }
-        );
-    }
     text
 }
 
-fn to_json(
-    data: &Dataset,
-    outcome: &Outcome,
-    rounds: &[Round],
-    time: Duration,
-) -> Result<serde_json::Value> {
+fn rounds_to_text(rounds: &[Round]) -> String {
+    let line = |round: &Round| {
+        format!(
+            "# {}: {}, {}, {:.1} ms{}\n",
+            count(round.states, "state"),
+            count(round.counterexamples, "counterexample"),
+            count(round.solver_calls, "question"),
+            round.time.as_secs_f64() * 1000.0,
+            if round.refuted { ", refuted" } else { "" }
+        )
+    };
+    rounds.iter().map(line).collect()
+}
+
+/// A limit as scripts read it.
+fn stop_name(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Time => "time",
+        StopReason::States => "states",
+        StopReason::Memory => "memory",
+        StopReason::Interrupted => "interrupted",
+    }
+}
+
+fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json::Value> {
+    let outcome = &result.outcome;
     let machine = outcome
         .learnt()
         .map(|learnt| serde_json::from_str::<serde_json::Value>(&learnt.machine.to_json()));
@@ -282,36 +344,39 @@ fn to_json(
             at_least_states,
             at_least_cost,
             ..
-        } => {
-            let reason = match reason {
-                StopReason::Time => "time",
-                StopReason::States => "states",
-                StopReason::Memory => "memory",
-                StopReason::Interrupted => "interrupted",
-            };
-            (
-                reason,
-                Some(json!({ "states": at_least_states, "cost": at_least_cost })),
-            )
-        }
+        } => (
+            stop_name(*reason),
+            Some(json!({ "states": at_least_states, "cost": at_least_cost })),
+        ),
         Outcome::Contradictory(_) => ("contradictory", None),
     };
-    Ok(json!({
+    let mut value = json!({
         "machine": machine.transpose()?,
         "states": outcome.learnt().map(|learnt| learnt.states),
         "cost": outcome.learnt().map(|learnt| learnt.cost.size),
         "proof": proof,
         "at_least": bound,
         "traces": data.traces().len(),
-        "seconds": time.as_secs_f64(),
-        "rounds": rounds.iter().map(|round| json!({
+        "seconds": result.time.as_secs_f64(),
+        "rounds": result.rounds.iter().map(|round| json!({
             "states": round.states,
-            "steps": round.counterexamples,
+            "counterexamples": round.counterexamples,
+            "steps": round.steps,
             "solver_calls": round.solver_calls,
+            "clauses": round.clauses,
             "seconds": round.time.as_secs_f64(),
             "refuted": round.refuted,
         })).collect::<Vec<_>>(),
-    }))
+    });
+    if args.explain {
+        value["explanation"] = match (outcome.learnt(), &result.explanation) {
+            (Some(learnt), Some((explanation, time))) => {
+                explanation::to_json(data, learnt, explanation, *time)?
+            }
+            _ => serde_json::Value::Null,
+        };
+    }
+    Ok(value)
 }
 
 fn contradiction(
@@ -323,6 +388,7 @@ fn contradiction(
     let how = match first.reason {
         ContradictionReason::SameObservations => "the same observations end in different ways",
         ContradictionReason::GoesOn => "one goes on where the other was over",
+        ContradictionReason::OverAtOnce => "the episode is over before anything was observed",
     };
     let (a, b) = (
         data.describe(first.first.0).to_string(),
@@ -334,10 +400,13 @@ fn contradiction(
         )?;
     } else {
         let kinds = (first.first.1, first.second.1);
+        let which = if a == b {
+            format!("{a} ({})", kinds.0)
+        } else {
+            format!("{a} ({}) and {b} ({})", kinds.0, kinds.1)
+        };
         output::print(&format!(
-            "no machine is consistent with the traces: {a} ({}) and {b} ({}): {how} ({} in all; `form traces` lists them)",
-            kinds.0,
-            kinds.1,
+            "no machine is consistent with the traces: {which}: {how} ({} in all; `form traces` lists them)",
             count(number, "contradiction")
         ))?;
     }

@@ -93,12 +93,16 @@ pub fn run(args: &Args) -> Result<Answer> {
             let how = match c.reason {
                 ContradictionReason::SameObservations => "the same observations, different kinds",
                 ContradictionReason::GoesOn => "one goes on where the other was over",
+                ContradictionReason::OverAtOnce => {
+                    "the episode is over before anything was observed"
+                }
             };
-            text += &format!(
-                "contradiction: {} and {}: {how}\n",
-                named(c.first),
-                named(c.second)
-            );
+            let which = if c.first == c.second {
+                named(c.first)
+            } else {
+                format!("{} and {}", named(c.first), named(c.second))
+            };
+            text += &format!("contradiction: {which}: {how}\n");
         }
         output::print(&text)?;
     }

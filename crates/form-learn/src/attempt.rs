@@ -23,12 +23,11 @@ pub(crate) struct Given {
 
 impl Given {
     fn shape(&self, states: usize) -> Shape {
-        let [accepting, rejecting] =
-            [Kind::Goal, Kind::DeadEnd].map(|kind| self.data.shortest(kind).is_some());
+        let reached = [Kind::Goal, Kind::DeadEnd].map(|kind| self.data.shortest(kind).is_some());
         Shape {
             states,
-            accepting,
-            rejecting,
+            rejecting: reached[1],
+            reached,
             options: self.options.clone(),
         }
     }
@@ -63,6 +62,8 @@ pub(crate) enum Answer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Effort {
     pub(crate) counterexamples: usize,
+    /// Their observations that were not known before.
+    pub(crate) steps: usize,
     pub(crate) calls: usize,
     pub(crate) clauses: usize,
 }
@@ -73,6 +74,8 @@ pub(crate) struct Attempt {
     tree: Tree,
     encoding: Encoding,
     counterexamples: usize,
+    /// How many nodes the tree began with.
+    planted: usize,
     /// How many observations it was made for.
     observations: usize,
 }
@@ -91,6 +94,7 @@ impl Attempt {
             Encoding::new(given.shape(states), &given.candidates, observations, watch);
         encoding.extend(&tree, observations);
         Self {
+            planted: tree.len(),
             tree,
             encoding,
             counterexamples: 0,
@@ -117,6 +121,7 @@ impl Attempt {
         let (calls, clauses) = self.encoding.effort();
         Effort {
             counterexamples: self.counterexamples,
+            steps: self.tree.len() - self.planted,
             calls,
             clauses,
         }

@@ -76,6 +76,9 @@ impl Data {
         if end.goes_on && over(trace.kind()) {
             contradicted.push(end.first);
         }
+        if steps.is_empty() && over(trace.kind()) {
+            contradicted.push(index);
+        }
         end.ends.push(index);
         self.contradictions
             .extend(contradicted.into_iter().map(|other| (other, index)));
@@ -83,7 +86,7 @@ impl Data {
         Some(index)
     }
 
-    /// Pairs of traces that cannot both be true.
+    /// Pairs of traces that cannot both be true; one that is over before anything was observed stands beside itself.
     pub(crate) fn contradictions(&self) -> &[(usize, usize)] {
         &self.contradictions
     }
@@ -105,6 +108,16 @@ impl Data {
 
     pub(crate) fn len(&self) -> usize {
         self.traces.len()
+    }
+
+    /// A trace as a whole, as a refutation of what it refutes.
+    pub(crate) fn whole(&self, trace: usize) -> Refutation {
+        let (kind, steps) = &self.traces[trace];
+        Refutation {
+            trace,
+            length: steps.len(),
+            kind: *kind,
+        }
     }
 
     /// The observations of a refutation.

@@ -62,6 +62,10 @@ pub enum Error {
         problem: String,
     },
 
+    /// No machine has been learnt and proven minimal that could be explained.
+    #[error("there is no minimal machine to explain: learn one from the traces first")]
+    NothingToExplain,
+
     /// An error of the language, the machines or the traces.
     #[error(transparent)]
     Core(#[from] form_core::Error),

@@ -15,6 +15,7 @@ mod data;
 mod decode;
 mod encode;
 mod error;
+mod explain;
 mod minimise;
 mod outcome;
 mod problem;
@@ -25,6 +26,7 @@ mod vocabulary;
 pub mod walks;
 
 pub use error::{Error, Result};
+pub use explain::{Core, Evidence, Explanation, Level, Proof, Reason};
 pub use outcome::{Cost, Learnt, Outcome, Round, StopReason};
 pub use problem::{Limits, Options};
 pub use search::Learner;

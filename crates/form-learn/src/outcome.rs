@@ -22,7 +22,8 @@ pub enum Outcome {
         /// The best consistent machine so far, if one was found.
         best: Option<Learnt>,
     },
-    /// No machine can be consistent: pairs of traces, numbered as they were added, that contradict each other.
+    /// No machine can be consistent: pairs of traces, numbered as they were added, that contradict each other. A trace that
+    /// is over before anything was observed is paired with itself.
     Contradictory(Vec<(usize, usize)>),
 }
 
@@ -94,6 +95,8 @@ pub struct Round {
     pub states: usize,
     /// Traces, or parts of them, that refuted a candidate and were added to the search.
     pub counterexamples: usize,
+    /// Observations of theirs that the solver had not seen at the same place of another one.
+    pub steps: usize,
     /// Questions to the solver.
     pub solver_calls: usize,
     /// Clauses it was given.

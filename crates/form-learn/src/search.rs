@@ -77,6 +77,17 @@ impl Learner {
         &self.rounds
     }
 
+    /// The machine that was learnt last, if it is proven minimal for all traces added so far.
+    pub(crate) fn answer(&self) -> Option<&Learnt> {
+        let (learnt, checked) = self.answer.as_ref()?;
+        (*checked == self.given.data.len()).then_some(learnt)
+    }
+
+    /// What the problem consists of.
+    pub(crate) fn given(&self) -> &Given {
+        &self.given
+    }
+
     /// The smallest machine that is consistent with all traces added so far, or why there is none.
     pub fn learn(&mut self, limits: &Limits) -> Result<Outcome> {
         if !self.given.data.contradictions().is_empty() {
@@ -87,12 +98,7 @@ impl Learner {
         if let Some(learnt) = self.still_holds() {
             return Ok(Outcome::Minimal(learnt));
         }
-        let watch = Watch {
-            // A time too long to be told is no limit.
-            deadline: (limits.time).and_then(|time| Instant::now().checked_add(time)),
-            memory: limits.memory,
-            interrupts: limits.interrupt.iter().cloned().collect(),
-        };
+        let watch = Watch::new(limits);
         Ok(match self.search(limits, &watch) {
             Ok(learnt) => {
                 self.trust(&learnt)?;
@@ -177,6 +183,7 @@ impl Learner {
         if let Some(round) = self.rounds.last_mut() {
             round.counterexamples +=
                 after.counterexamples - before.counterexamples + aside.counterexamples;
+            round.steps += after.steps - before.steps + aside.steps;
             round.solver_calls += after.calls - before.calls + aside.calls;
             round.clauses = after.clauses + aside.clauses;
             round.time += time;

@@ -6,5 +6,6 @@ mod architecture;
 mod binary;
 mod broken;
 mod commands;
+mod explain;
 #[cfg(target_os = "linux")]
 mod memory;

@@ -28,24 +28,26 @@ pub struct Dataset {
     prefixes: PrefixTree,
 }
 
-/// Two traces that cannot both be true.
+/// Two traces that cannot both be true, or one that cannot be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contradiction {
     /// The earlier one in the data.
     pub first: (Origin, Kind),
-    /// The later one.
+    /// The later one; the same again where one trace is enough.
     pub second: (Origin, Kind),
     /// Why.
     pub reason: ContradictionReason,
 }
 
-/// Why two traces contradict each other.
+/// Why traces contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContradictionReason {
     /// The same observations ended in different ways.
     SameObservations,
     /// One goes on where the other one's episode was over.
     GoesOn,
+    /// The episode is over before anything was observed, which no machine can tell.
+    OverAtOnce,
 }
 
 impl Dataset {
@@ -107,15 +109,18 @@ impl Dataset {
     }
 
     /// All pairs that contradict each other: the same observations with different kinds, and a goal or dead-end trace
-    /// that another trace continues.
+    /// that another trace continues. One without observations contradicts itself.
     pub fn contradictions(&self) -> Vec<Contradiction> {
         let mut found = Vec::new();
         for (i, (_, trace)) in self.traces.iter().enumerate() {
             self.prefixes.along(trace.steps(), |j, whole| {
                 let other = &self.traces[j].1;
+                let over = other.kind() != Kind::Incomplete;
                 let reason = if whole && j < i {
                     ContradictionReason::SameObservations
-                } else if !whole && other.kind() != Kind::Incomplete {
+                } else if j == i && trace.steps().is_empty() && over {
+                    ContradictionReason::OverAtOnce
+                } else if !whole && over {
                     ContradictionReason::GoesOn
                 } else {
                     return;

@@ -45,8 +45,8 @@ impl Encoding {
     fn is_forced(&self, target: usize) -> bool {
         match target {
             0 => false,
-            to if to == self.shape.accept() => self.shape.accepting,
-            to if to == self.shape.reject() => self.shape.rejecting,
+            to if to == self.shape.accept() => self.shape.reached[0],
+            to if to == self.shape.reject() => self.shape.reached[1],
             _ => true,
         }
     }

@@ -31,10 +31,10 @@ use solver::{FALSE, Solver, TRUE};
 pub(crate) struct Shape {
     /// States that are neither accepting nor rejecting.
     pub(crate) states: usize,
-    /// Whether there are traces that reach the goal.
-    pub(crate) accepting: bool,
-    /// Whether there is a rejecting state: whether there are traces that end dead.
+    /// Whether there is a rejecting state.
     pub(crate) rejecting: bool,
+    /// Whether the traces to be added reach the accepting and the rejecting state, so that an edge must lead there.
+    pub(crate) reached: [bool; 2],
     pub(crate) options: Options,
 }
 
@@ -172,6 +172,11 @@ impl Encoding {
         assumptions
             .iter()
             .any(|literal| self.solver.failed(*literal))
+    }
+
+    /// Adds a clause to all questions from now on.
+    pub(crate) fn require(&mut self, clause: &[Lit]) {
+        self.solver.add(clause);
     }
 
     /// Whether the literal holds in the model found last.

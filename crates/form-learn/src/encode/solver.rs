@@ -7,6 +7,7 @@ use std::time::Instant;
 use cadical::{Callbacks, Solver as Cadical};
 
 use crate::outcome::StopReason;
+use crate::problem::Limits;
 
 /// A literal: a variable or, negative, its negation.
 pub(crate) type Lit = i32;
@@ -25,6 +26,16 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// The limits of a call that begins now.
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            // A time too long to be told is no limit.
+            deadline: (limits.time).and_then(|time| Instant::now().checked_add(time)),
+            memory: limits.memory,
+            interrupts: limits.interrupt.iter().cloned().collect(),
+        }
+    }
+
     /// The same, and one more that ends it when set.
     pub(crate) fn and(&self, interrupt: &Arc<AtomicBool>) -> Self {
         let mut watch = self.clone();

@@ -1,11 +1,13 @@
-//! The smallest machine by trying all of them, smallest first: slow, and simple enough to be believed.
+//! The smallest machine, or all of them, by trying every one, smallest first: slow, and simple enough to be believed.
 //!
 //! It shares nothing with the learners: atoms are sets of bits made here from the signature, the rules for edges are
 //! those of the problem word by word, and a machine is consistent if running it on the traces says so. The only short
 //! cut: states are filled in one after the other, and a run that is wrong before it enters a state still to be filled
 //! needs no more of them.
 
-use form_core::{Kind, QuantifiedAtom, Quantifier, Signature, Term};
+use std::ops::ControlFlow;
+
+use form_core::{Atom, Kind, QuantifiedAtom, Quantifier, Signature, Term};
 use form_learn::Cost;
 
 use crate::problems::Problem;
@@ -15,13 +17,17 @@ pub const MAX_SIZE: usize = 7;
 
 /// The fewest states and the least cost with these, among the machines of at most [`MAX_SIZE`].
 pub fn best(problem: &Problem) -> Option<(usize, Cost)> {
-    let atoms = atoms(&problem.signature, problem.options.first_order);
-    let traces = traces(problem);
+    let space = Space::new(problem);
     for states in 1..=problem.max_states {
-        let mut search = Search::new(problem, &atoms, &traces, states);
+        let mut search = Search::new(&space, states);
         for size in 0..=MAX_SIZE {
-            search.fill(&mut Vec::new(), size);
-            if let Some(cost) = search.found {
+            let mut found: Option<Cost> = None;
+            let _ = search.fill(&mut Vec::new(), size, &mut |machine| {
+                let cost = space.cost(machine);
+                found = Some(found.map_or(cost, |found| found.min(cost)));
+                ControlFlow::Continue(())
+            });
+            if let Some(cost) = found {
                 return Some((states, cost));
             }
         }
@@ -29,13 +35,39 @@ pub fn best(problem: &Problem) -> Option<(usize, Cost)> {
     None
 }
 
+/// The first machine of a sort among all that are consistent with the traces, with so many states and at most this size;
+/// with a rejecting state if these were taken from others among which there is a dead-end trace.
+pub fn find(
+    problem: &Problem,
+    rejecting: bool,
+    states: usize,
+    size: usize,
+    wanted: impl Fn(&Space<'_>, &[Outgoing]) -> bool,
+) -> Option<Vec<Outgoing>> {
+    let mut space = Space::new(problem);
+    space.rejecting = rejecting;
+    let mut search = Search::new(&space, states);
+    let mut found = None;
+    for size in 0..=size {
+        let _ = search.fill(&mut Vec::new(), size, &mut |machine| {
+            if !wanted(&space, machine) {
+                return ControlFlow::Continue(());
+            }
+            found = Some(machine.to_vec());
+            ControlFlow::Break(())
+        });
+    }
+    found
+}
+
 /// An atomic formula.
 #[derive(Clone, Debug)]
-struct Candidate {
+pub struct Candidate {
+    pub atom: Atom,
     /// The ground atoms it is about, as bits.
-    mask: u32,
-    forall: bool,
-    ground: bool,
+    pub mask: u32,
+    pub forall: bool,
+    pub ground: bool,
 }
 
 impl Candidate {
@@ -48,7 +80,7 @@ impl Candidate {
     }
 
     /// Whether this holds wherever `other` does, as far as the problem counts it.
-    fn follows_from(&self, other: &Self) -> bool {
+    pub fn follows_from(&self, other: &Self) -> bool {
         self.forall == other.forall
             && if self.forall {
                 self.mask & !other.mask == 0
@@ -58,22 +90,17 @@ impl Candidate {
     }
 }
 
-/// The atomic formulae: ground atoms; quantified, every predicate over all of its arguments, and over some of them where
-/// at least two atoms agree in the others.
+/// The atomic formulae, in the order of the tie-break: quantified, every predicate over all of its arguments, and over some
+/// of them where at least two atoms agree in the others; then the ground atoms.
 fn atoms(signature: &Signature, first_order: bool) -> Vec<Candidate> {
-    let mut all: Vec<Candidate> = (signature.atoms().iter().enumerate())
-        .map(|(i, atom)| Candidate {
-            mask: 1 << i,
-            forall: false,
-            ground: !atom.constants().is_empty(),
-        })
-        .collect();
     let mut patterns: Vec<(String, Vec<Option<String>>)> = Vec::new();
     for atom in signature.atoms() {
         let arity = atom.constants().len();
-        for variables in 1_u32..1 << arity {
+        let mut fixed: Vec<u32> = (0..(1_u32 << arity) - 1).collect();
+        fixed.sort_by_key(|fixed| fixed.count_ones());
+        for fixed in fixed {
             let terms: Vec<Option<String>> = (0..arity)
-                .map(|i| (variables >> i & 1 == 0).then(|| atom.constants()[i].to_string()))
+                .map(|i| (fixed >> i & 1 == 1).then(|| atom.constants()[i].to_string()))
                 .collect();
             let pattern = (atom.predicate().to_string(), terms);
             if first_order && !patterns.contains(&pattern) {
@@ -81,27 +108,37 @@ fn atoms(signature: &Signature, first_order: bool) -> Vec<Candidate> {
             }
         }
     }
-    for (predicate, terms) in patterns {
-        let term = |(i, t): (usize, &Option<String>)| match t {
-            None => Term::Variable(i as u32),
-            Some(constant) => Term::Constant(form_core::Name::new(constant).unwrap()),
-        };
-        let name = form_core::Name::new(&predicate).unwrap();
-        let terms_of: Vec<Term> = terms.iter().enumerate().map(term).collect();
-        let atom = QuantifiedAtom::new(Quantifier::Exists, name, terms_of).unwrap();
-        let mask: u32 = (signature.atoms().iter().enumerate())
-            .filter(|(_, ground)| atom.matches(ground))
-            .map(|(i, _)| 1 << i)
-            .sum();
-        if terms.iter().all(Option::is_none) || mask.count_ones() >= 2 {
-            for forall in [false, true] {
+    let mut all = Vec::new();
+    for quantifier in [Quantifier::Exists, Quantifier::Forall] {
+        for (predicate, terms) in &patterns {
+            let term = |(i, t): (usize, &Option<String>)| match t {
+                None => Term::Variable(i as u32),
+                Some(constant) => Term::Constant(form_core::Name::new(constant).unwrap()),
+            };
+            let name = form_core::Name::new(predicate).unwrap();
+            let terms_of: Vec<Term> = terms.iter().enumerate().map(term).collect();
+            let atom = QuantifiedAtom::new(quantifier, name, terms_of).unwrap();
+            let mask: u32 = (signature.atoms().iter().enumerate())
+                .filter(|(_, ground)| atom.matches(ground))
+                .map(|(i, _)| 1 << i)
+                .sum();
+            if terms.iter().all(Option::is_none) || mask.count_ones() >= 2 {
                 all.push(Candidate {
+                    atom: atom.into(),
                     mask,
-                    forall,
+                    forall: quantifier == Quantifier::Forall,
                     ground: false,
                 });
             }
         }
+    }
+    for (i, atom) in signature.atoms().iter().enumerate() {
+        all.push(Candidate {
+            atom: atom.clone().into(),
+            mask: 1 << i,
+            forall: false,
+            ground: !atom.constants().is_empty(),
+        });
     }
     all
 }
@@ -115,64 +152,129 @@ fn traces(problem: &Problem) -> Vec<(Kind, Vec<u32>)> {
 }
 
 /// An edge: where to, and its literals as bits over the candidates.
-#[derive(Clone, Debug, PartialEq)]
-struct Edge {
-    to: usize,
-    positive: u32,
-    negative: u32,
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    pub to: usize,
+    pub positive: u32,
+    pub negative: u32,
 }
 
 /// The edges out of a state.
-type Outgoing = Vec<Edge>;
+pub type Outgoing = Vec<Edge>;
 
-struct Search<'a> {
-    problem: &'a Problem,
-    atoms: &'a [Candidate],
-    traces: &'a [(Kind, Vec<u32>)],
-    /// Non-terminal states; the accepting one follows, then the rejecting one.
-    states: usize,
+/// What machines are made of.
+pub struct Space<'a> {
+    pub problem: &'a Problem,
+    pub atoms: Vec<Candidate>,
+    traces: Vec<(Kind, Vec<u32>)>,
+    /// Whether there is a rejecting state.
+    rejecting: bool,
     /// For each number of literals: every set of them that may stand on an edge, the positive and the negative ones.
     labels: Vec<Vec<(u32, u32)>>,
     /// For each candidate: those that follow from it.
     implied: Vec<u32>,
-    /// For each state and size: every set of edges out of it, as far as they were needed.
-    outgoing: Vec<Vec<Vec<Outgoing>>>,
-    found: Option<Cost>,
 }
 
-impl<'a> Search<'a> {
-    fn new(
-        problem: &'a Problem,
-        atoms: &'a [Candidate],
-        traces: &'a [(Kind, Vec<u32>)],
-        states: usize,
-    ) -> Self {
-        let follow = |a: &Candidate| bits(atoms, |b| b.follows_from(a));
+impl<'a> Space<'a> {
+    pub fn new(problem: &'a Problem) -> Self {
+        let atoms = atoms(&problem.signature, problem.options.first_order);
+        let follow = |a: &Candidate| bits(&atoms, |b| b.follows_from(a));
         Self {
             problem,
-            atoms,
-            traces,
-            states,
+            traces: traces(problem),
+            rejecting: (problem.traces.iter()).any(|trace| trace.kind() == Kind::DeadEnd),
             labels: (0..MAX_SIZE)
-                .map(|literals| labels(problem, atoms, literals))
+                .map(|literals| labels(problem, &atoms, literals))
                 .collect(),
             implied: atoms.iter().map(follow).collect(),
-            outgoing: vec![Vec::new(); states],
-            found: None,
+            atoms,
         }
     }
 
-    /// Tries every machine that begins with these states and has `size` more edges and literals.
-    fn fill(&mut self, machine: &mut Vec<Outgoing>, size: usize) {
-        if !machine.is_empty() && !self.consistent(machine) {
-            return;
+    /// Whether something positive on one edge implies something negative on the other.
+    fn apart(&self, one: &Edge, other: &Edge) -> bool {
+        let excludes = |a: &Edge, b: &Edge| self.denied(a.positive) & b.negative != 0;
+        excludes(one, other) || excludes(other, one)
+    }
+
+    /// The candidates that follow from one of these.
+    pub fn denied(&self, positive: u32) -> u32 {
+        let given = (0..self.atoms.len()).filter(|a| positive >> a & 1 == 1);
+        given.fold(0, |all, a| all | self.implied[a])
+    }
+
+    /// Whether no run is wrong before it enters a state that is still to be filled.
+    fn consistent(&self, machine: &[Outgoing], states: usize) -> bool {
+        self.traces.iter().all(|(kind, steps)| {
+            let (mut state, mut buffer) = (0, 0);
+            for (i, &newest) in steps.iter().enumerate() {
+                buffer |= newest;
+                let truth = bits(&self.atoms, |atom| atom.holds(newest, buffer));
+                let fires =
+                    |edge: &&Edge| edge.positive & !truth == 0 && edge.negative & truth == 0;
+                if let Some(edge) = machine[state].iter().find(fires) {
+                    (state, buffer) = (edge.to, 0);
+                }
+                if state >= states {
+                    let kinds = [Kind::Goal, Kind::DeadEnd];
+                    return i + 1 == steps.len() && *kind == kinds[state - states];
+                }
+                if state >= machine.len() {
+                    return true;
+                }
+            }
+            *kind == Kind::Incomplete
+        })
+    }
+
+    pub fn cost(&self, machine: &[Outgoing]) -> Cost {
+        let ground = bits(&self.atoms, |atom| atom.ground);
+        let mut cost = Cost::default();
+        for edge in machine.iter().flatten() {
+            let count = |bits: u32| bits.count_ones() as usize;
+            cost.size += 1 + count(edge.positive) + count(edge.negative);
+            cost.ground += count(edge.positive & ground) + count(edge.negative & ground);
+            cost.negative += count(edge.negative);
+        }
+        cost
+    }
+}
+
+struct Search<'a> {
+    space: &'a Space<'a>,
+    /// Non-terminal states; the accepting one follows, then the rejecting one.
+    states: usize,
+    /// For each state and size: every set of edges out of it, as far as they were needed.
+    outgoing: Vec<Vec<Vec<Outgoing>>>,
+}
+
+/// What is done with every machine, until it has enough.
+type Visit<'a> = &'a mut dyn FnMut(&[Outgoing]) -> ControlFlow<()>;
+
+impl<'a> Search<'a> {
+    fn new(space: &'a Space<'a>, states: usize) -> Self {
+        Self {
+            space,
+            states,
+            outgoing: vec![Vec::new(); states],
+        }
+    }
+
+    /// Visits every machine that begins with these states and has `size` more edges and literals.
+    fn fill(
+        &mut self,
+        machine: &mut Vec<Outgoing>,
+        size: usize,
+        visit: Visit<'_>,
+    ) -> ControlFlow<()> {
+        if !machine.is_empty() && !self.space.consistent(machine, self.states) {
+            return ControlFlow::Continue(());
         }
         if machine.len() == self.states {
-            if size == 0 && (self.problem.options.cyclic || acyclic(machine)) {
-                let cost = self.cost(machine);
-                self.found = Some(self.found.map_or(cost, |found| found.min(cost)));
+            if size == 0 && (self.space.problem.options.cyclic || acyclic(machine)) {
+                return visit(machine);
             }
-            return;
+            return ControlFlow::Continue(());
         }
         let state = machine.len();
         // The last state takes what is left.
@@ -181,19 +283,21 @@ impl<'a> Search<'a> {
             self.prepare(state, part);
             for i in 0..self.outgoing[state][part].len() {
                 machine.push(self.outgoing[state][part][i].clone());
-                self.fill(machine, size - part);
+                let enough = self.fill(machine, size - part, visit);
                 machine.pop();
+                enough?;
             }
         }
+        ControlFlow::Continue(())
     }
 
     /// Lists the sets of edges out of a state, up to a size.
     fn prepare(&mut self, state: usize, size: usize) {
         for size in self.outgoing[state].len()..=size {
-            let rejecting = self.traces.iter().any(|(kind, _)| *kind == Kind::DeadEnd);
+            let rejecting = self.space.rejecting;
             let targets: Vec<usize> = (0..=self.states + usize::from(rejecting))
                 .filter(|to| *to != state)
-                .flat_map(|to| vec![to; self.problem.options.max_disjuncts])
+                .flat_map(|to| vec![to; self.space.problem.options.max_disjuncts])
                 .collect();
             let mut sets = Vec::new();
             self.choose(&targets, size, &mut Vec::new(), &mut sets);
@@ -217,7 +321,7 @@ impl<'a> Search<'a> {
         };
         self.choose(rest, size, edges, sets);
         for literals in 1..size {
-            for &(positive, negative) in &self.labels[literals] {
+            for &(positive, negative) in &self.space.labels[literals] {
                 let edge = Edge {
                     to,
                     positive,
@@ -225,7 +329,7 @@ impl<'a> Search<'a> {
                 };
                 if edges
                     .iter()
-                    .all(|other| other.to == to || self.apart(other, &edge))
+                    .all(|other| other.to == to || self.space.apart(other, &edge))
                 {
                     edges.push(edge);
                     self.choose(rest, size - 1 - literals, edges, sets);
@@ -233,54 +337,6 @@ impl<'a> Search<'a> {
                 }
             }
         }
-    }
-
-    /// Whether something positive on one edge implies something negative on the other.
-    fn apart(&self, one: &Edge, other: &Edge) -> bool {
-        let excludes = |a: &Edge, b: &Edge| self.denied(a.positive) & b.negative != 0;
-        excludes(one, other) || excludes(other, one)
-    }
-
-    /// The candidates that follow from one of these.
-    fn denied(&self, positive: u32) -> u32 {
-        let given = (0..self.atoms.len()).filter(|a| positive >> a & 1 == 1);
-        given.fold(0, |all, a| all | self.implied[a])
-    }
-
-    /// Whether no run is wrong before it enters a state that is still to be filled.
-    fn consistent(&self, machine: &[Outgoing]) -> bool {
-        self.traces.iter().all(|(kind, steps)| {
-            let (mut state, mut buffer) = (0, 0);
-            for (i, &newest) in steps.iter().enumerate() {
-                buffer |= newest;
-                let truth = bits(self.atoms, |atom| atom.holds(newest, buffer));
-                let fires =
-                    |edge: &&Edge| edge.positive & !truth == 0 && edge.negative & truth == 0;
-                if let Some(edge) = machine[state].iter().find(fires) {
-                    (state, buffer) = (edge.to, 0);
-                }
-                if state >= self.states {
-                    let kinds = [Kind::Goal, Kind::DeadEnd];
-                    return i + 1 == steps.len() && *kind == kinds[state - self.states];
-                }
-                if state >= machine.len() {
-                    return true;
-                }
-            }
-            *kind == Kind::Incomplete
-        })
-    }
-
-    fn cost(&self, machine: &[Outgoing]) -> Cost {
-        let ground = bits(self.atoms, |atom| atom.ground);
-        let mut cost = Cost::default();
-        for edge in machine.iter().flatten() {
-            let count = |bits: u32| bits.count_ones() as usize;
-            cost.size += 1 + count(edge.positive) + count(edge.negative);
-            cost.ground += count(edge.positive & ground) + count(edge.negative & ground);
-            cost.negative += count(edge.negative);
-        }
-        cost
     }
 }
 

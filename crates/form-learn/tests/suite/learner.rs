@@ -12,7 +12,7 @@ use form_learn::{Learner, Limits, Options, Outcome, StopReason};
 
 use super::problems::Random;
 
-fn shipped(task: &str) -> (Signature, Vec<Trace>) {
+pub fn shipped(task: &str) -> (Signature, Vec<Trace>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{task}.jsonl"));
     let open = || TraceFile::new(task, File::open(&path).unwrap()).unwrap();
     let signature = open().signature().unwrap();
@@ -196,6 +196,10 @@ fn contradictions_are_named() {
     assert_eq!(learner.add(&trace(Kind::DeadEnd, &["b"])), Some(3));
     let outcome = learner.learn(&Limits::default()).unwrap();
     assert_eq!(outcome, Outcome::Contradictory(vec![(0, 2), (1, 3)]));
+    let mut learner = Learner::new(&signature, &Options::default());
+    learner.add(&trace(Kind::Goal, &[]));
+    let outcome = learner.learn(&Limits::default()).unwrap();
+    assert_eq!(outcome, Outcome::Contradictory(vec![(0, 0)]));
 }
 
 #[test]

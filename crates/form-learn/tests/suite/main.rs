@@ -5,7 +5,9 @@ mod asp;
 mod brute_force;
 #[cfg(feature = "clingo-tests")]
 mod differential;
+mod explain;
 mod figures;
+mod forced;
 mod learner;
 mod machines;
 mod problems;

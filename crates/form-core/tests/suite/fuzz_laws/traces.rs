@@ -123,6 +123,10 @@ fn survive(bytes: &[u8], signature: &Signature, traces: &[(usize, Trace)]) {
                 expected.push(((first.line, second.line), reason));
             }
         }
+        if later.steps().is_empty() && later.kind() != Kind::Incomplete {
+            let reason = ContradictionReason::OverAtOnce;
+            expected.push(((second.line, second.line), reason));
+        }
     }
     let found: Vec<_> = (data.contradictions().iter())
         .map(|c| ((c.first.0.line, c.second.0.line), c.reason))

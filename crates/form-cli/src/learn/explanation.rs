@@ -1,0 +1,311 @@
+//! Wording why a machine is as it is: which traces force its number of states and its edges, and what it took to learn it.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use anyhow::Result;
+use form_core::{AtomSet, BoundMachine, Dataset, Edge, Machine, Run};
+use form_learn::{Evidence, Explanation, Learnt, Level, Proof, Reason, Round};
+use serde_json::{Value, json};
+
+use super::stop_name;
+use crate::output::count;
+
+/// The explanation as remarks in a machine file.
+pub fn to_text(
+    data: &Dataset,
+    learnt: &Learnt,
+    explanation: &Explanation,
+    time: Duration,
+) -> Result<String> {
+    let mut text = Text {
+        data,
+        learnt,
+        bound: learnt.machine.bind(data.signature())?,
+        shown: HashSet::new(),
+        lines: Vec::new(),
+    };
+    let states = count(learnt.states, "state");
+    text.line(0, "");
+    text.line(
+        0,
+        "Forced by traces is what every machine has, up to the numbers of its states, that is consistent with them, has",
+    );
+    let size = learnt.cost.size;
+    text.line(
+        0,
+        format!("{states}, at most {size} edges and literals, and no literals that are idle on the data."),
+    );
+    if learnt.states > 1 {
+        text.line(0, "");
+        match &explanation.states {
+            None => text.line(0, format!("{states}: {NOT_REACHED}")),
+            Some(proof) => {
+                let claim = format!("{states}: no machine with fewer is consistent with");
+                text.proof(0, &claim, proof);
+            }
+        }
+    }
+    for (edge, reason) in learnt.machine.edges().iter().zip(&explanation.edges) {
+        text.line(0, "");
+        text.line(0, edge_text(&learnt.machine, edge));
+        match reason {
+            None => text.line(1, NOT_REACHED),
+            Some(reason) => text.reason(edge, reason),
+        }
+    }
+    let stopped = (explanation.stopped)
+        .map(|reason| format!(", stopped by a limit: {}", stop_name(reason)))
+        .unwrap_or_default();
+    text.line(0, "");
+    let milliseconds = time.as_secs_f64() * 1000.0;
+    text.line(0, format!("explained in {milliseconds:.1} ms{stopped}"));
+    Ok(text.lines.concat())
+}
+
+const NOT_REACHED: &str = "not explained, a limit was reached first";
+
+/// `u0 -> u1 : forall X. yellow(X)`.
+fn edge_text(machine: &Machine, edge: &Edge) -> String {
+    let (from, to) = (machine.state_name(edge.from), machine.state_name(edge.to));
+    format!("{from} -> {to} : {}", edge.formula)
+}
+
+/// The lines so far, and the parts of traces whose observations stand in them.
+struct Text<'a> {
+    data: &'a Dataset,
+    learnt: &'a Learnt,
+    bound: BoundMachine,
+    shown: HashSet<Evidence>,
+    lines: Vec<String>,
+}
+
+impl Text<'_> {
+    fn line(&mut self, depth: usize, line: impl AsRef<str>) {
+        let line = format!("# {}{}", "  ".repeat(depth), line.as_ref());
+        self.lines.push(format!("{}\n", line.trim_end()));
+    }
+
+    fn reason(&mut self, edge: &Edge, reason: &Reason) {
+        let machine = &self.learnt.machine;
+        let (from, to) = (machine.state_name(edge.from), machine.state_name(edge.to));
+        if reason.level == Level::Size {
+            return self.proof(1, "forced by", &reason.proof);
+        }
+        let what = match &reason.core {
+            None => "the edge",
+            Some(core) => {
+                let claim = if core.literals.atoms().next().is_none() {
+                    format!("an edge from {from} to {to} is forced by")
+                } else {
+                    format!("with at least `{}` forced by", core.literals)
+                };
+                self.proof(1, &claim, &core.proof);
+                if core.literals == edge.formula {
+                    "that there are no more literals"
+                } else {
+                    "the rest"
+                }
+            }
+        };
+        let cost = self.learnt.cost;
+        let ground = count(cost.ground, "literal");
+        let (by, among) = match reason.level {
+            Level::Size | Level::Ground => (
+                "the fewest literals that name objects",
+                format!("with at most {ground} that name objects"),
+            ),
+            Level::Negative => (
+                "the fewest literals that name objects, then the fewest negations",
+                format!(
+                    "with at most {ground} that name objects and {}",
+                    count(cost.negative, "negation")
+                ),
+            ),
+            Level::Order => ("the fixed order", "that come no later in it".to_owned()),
+        };
+        self.line(
+            1,
+            format!("{what} is chosen among machines as small, by {by}; another one has"),
+        );
+        if let Some(alternative) = &reason.alternative {
+            self.difference(&alternative.machine);
+        }
+        let claim = format!("among those {among}, the whole edge is forced by");
+        self.proof(1, &claim, &reason.proof);
+    }
+
+    /// The edges of another machine that the learnt one does not have.
+    fn difference(&mut self, other: &Machine) {
+        let ours: Vec<String> = (self.learnt.machine.edges().iter())
+            .map(|edge| edge_text(&self.learnt.machine, edge))
+            .collect();
+        for edge in other.edges() {
+            let theirs = edge_text(other, edge);
+            if !ours.contains(&theirs) {
+                self.line(2, theirs);
+            }
+        }
+    }
+
+    fn proof(&mut self, depth: usize, claim: &str, proof: &Proof) {
+        let traces = match proof.evidence.len() {
+            0 => "no trace at all".to_owned(),
+            n => count(n, "trace"),
+        };
+        let perhaps = if proof.irreducible {
+            ""
+        } else {
+            ", perhaps not all of them needed"
+        };
+        self.line(depth, format!("{claim} {traces}{perhaps}"));
+        for part in &proof.evidence {
+            let place = self.place(part);
+            if self.shown.insert(*part) {
+                self.line(depth + 1, place);
+                self.line(depth + 2, self.observations(part));
+            } else {
+                self.line(depth + 1, format!("{place} (above)"));
+            }
+        }
+    }
+
+    /// Where the part of a trace is found, and how it ended.
+    fn place(&self, part: &Evidence) -> String {
+        let place = self.data.describe(self.data.traces()[part.trace].0);
+        if part.whole {
+            format!("{place}, {}", part.kind)
+        } else {
+            let length = count(part.length, "observation");
+            let length = if part.length == 1 {
+                "observation".to_owned()
+            } else {
+                length
+            };
+            format!("the first {length} of {place}, after which the episode went on")
+        }
+    }
+
+    /// The observations of the part, with the state that the machine is in wherever it changes. Of many only those that
+    /// matter to it: the first of their sort since the state was entered, and the last one.
+    fn observations(&self, part: &Evidence) -> String {
+        let machine = &self.learnt.machine;
+        let steps = &self.data.traces()[part.trace].1.steps()[..part.length];
+        let relevant = self.bound.relevant_atoms();
+        let mut run = Run::new(&self.bound);
+        let mut seen = AtomSet::new();
+        let mut words: Vec<String> = Vec::new();
+        for (i, step) in steps.iter().enumerate() {
+            let news = step.intersection(&relevant).difference(&seen);
+            let moved = run.step(&self.bound, step).edge.is_some();
+            if moved {
+                seen = step.clone();
+            } else {
+                seen.union_with(step);
+            }
+            if steps.len() <= SHORT || moved || !news.is_empty() || i + 1 == steps.len() {
+                let atoms = self.data.signature().texts(step);
+                let mut word = match &atoms[..] {
+                    [atom] => atom.clone(),
+                    atoms => format!("{{{}}}", atoms.join(", ")),
+                };
+                if moved {
+                    word += &format!(" -> {}", machine.state_name(run.state()));
+                }
+                words.push(word);
+            } else if words.last().is_none_or(|word| word != "…") {
+                words.push("…".to_owned());
+            }
+        }
+        if words.is_empty() {
+            return "no observation".to_owned();
+        }
+        words.join(", ")
+    }
+}
+
+/// So many observations are shown in full.
+const SHORT: usize = 12;
+
+/// What each number of states took, as a table in remarks.
+pub fn rounds_to_text(rounds: &[Round], found: bool) -> String {
+    let mut text =
+        "#\n# states  counterexamples  solver calls  clauses  seconds  result\n".to_owned();
+    for (i, round) in rounds.iter().enumerate() {
+        let result = if round.refuted {
+            "too few"
+        } else if found && i + 1 == rounds.len() {
+            "the smallest machine"
+        } else {
+            "not settled"
+        };
+        text += &format!(
+            "# {:>6}  {:>15}  {:>12}  {:>7}  {:>7.3}  {result}\n",
+            round.states,
+            round.counterexamples,
+            round.solver_calls,
+            round.clauses,
+            round.time.as_secs_f64(),
+        );
+    }
+    text
+}
+
+/// The explanation for scripts.
+pub fn to_json(
+    data: &Dataset,
+    learnt: &Learnt,
+    explanation: &Explanation,
+    time: Duration,
+) -> Result<Value> {
+    let proof = |proof: &Proof| {
+        let traces = proof.evidence.iter().map(|part| {
+            json!({
+                "trace": data.describe(data.traces()[part.trace].0).to_string(),
+                "observations": part.length,
+                "whole": part.whole,
+                "kind": part.kind.as_str(),
+            })
+        });
+        json!({ "traces": traces.collect::<Vec<_>>(), "irreducible": proof.irreducible })
+    };
+    let machine = &learnt.machine;
+    let edges = machine.edges().iter().zip(&explanation.edges);
+    let edges: Result<Vec<Value>> = edges
+        .map(|(edge, reason)| {
+            let alternative = reason
+                .as_ref()
+                .and_then(|reason| reason.alternative.as_ref());
+            let alternative = alternative
+                .map(|other| serde_json::from_str::<Value>(&other.machine.to_json()))
+                .transpose()?;
+            let core = reason.as_ref().and_then(|reason| reason.core.as_ref());
+            Ok(json!({
+                "from": machine.state_name(edge.from),
+                "to": machine.state_name(edge.to),
+                "formula": edge.formula.to_string(),
+                "level": reason.as_ref().map(|reason| level_name(reason.level)),
+                "proof": reason.as_ref().map(|reason| proof(&reason.proof)),
+                "core": core.map(|core| {
+                    json!({ "literals": core.literals.to_string(), "proof": proof(&core.proof) })
+                }),
+                "alternative": alternative,
+            }))
+        })
+        .collect();
+    Ok(json!({
+        "states": explanation.states.as_ref().map(proof),
+        "edges": edges?,
+        "stopped": explanation.stopped.map(stop_name),
+        "seconds": time.as_secs_f64(),
+    }))
+}
+
+fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::Size => "size",
+        Level::Ground => "ground",
+        Level::Negative => "negative",
+        Level::Order => "order",
+    }
+}
