@@ -56,7 +56,7 @@ pub struct Args {
     /// Stop when the process uses more than so many MiB of memory
     #[arg(long, value_name = "MIB")]
     memory_limit: Option<u64>,
-    /// How many threads replay the traces; the result does not depend on it
+    /// How many threads to use; the result does not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// The solver: built in, or an external program
