@@ -1,5 +1,7 @@
 //! `form bench`: the project's own speed figures, each with the baseline it was measured against.
 
+mod env;
+
 use std::fmt::Write;
 use std::hint::black_box;
 use std::io::Cursor;
@@ -40,7 +42,7 @@ struct Benchmark {
     measure: fn(&str) -> Result<Row>,
 }
 
-const BENCHMARKS: [Benchmark; 6] = [
+const BENCHMARKS: [Benchmark; 8] = [
     Benchmark {
         name: "machine.step",
         measure: |name| step(name, &TASKS),
@@ -64,6 +66,14 @@ const BENCHMARKS: [Benchmark; 6] = [
     Benchmark {
         name: "traces.check",
         measure: check_traces,
+    },
+    Benchmark {
+        name: "env.step",
+        measure: env::step,
+    },
+    Benchmark {
+        name: "env.step+observe",
+        measure: env::step_and_observe,
     },
 ];
 

@@ -1,0 +1,70 @@
+//! The figures of the worlds: steps a second with labels and machines, alone and with a full observation.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use anyhow::Result;
+use form_env::{GridWorlds, Maps, Split, Task, WorldOptions, Worlds};
+
+use super::{Numbers, Row, median};
+
+/// Worlds that are stepped together.
+const WORLDS: usize = 4096;
+/// Steps of each of them in one measurement.
+const STEPS: usize = 1000;
+
+/// What MiniGrid 3.2.0 does in the same room on one core, with a full view: docs/performance.md.
+const MINIGRID: (f64, &str) = (5_500.0, "MiniGrid, one core, full view");
+
+/// Steps a second of all tasks' worlds on all cores: labels, ground truth, new episodes.
+pub(super) fn step(name: &str) -> Result<Row> {
+    Ok(Row {
+        name: name.to_owned(),
+        value: steps_a_second(|_| Ok(()))?,
+        unit: "steps/s",
+        baseline: None,
+    })
+}
+
+/// The same on one core, and after every step the full symbolic view of every world is written.
+pub(super) fn step_and_observe(name: &str) -> Result<Row> {
+    let one_core = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    let mut images = Vec::new();
+    let value = one_core.install(|| {
+        steps_a_second(|worlds| {
+            images.resize(worlds.len() * worlds.spec().planes_len(), 0);
+            worlds.observe_all(&mut images, &mut [])?;
+            black_box(&images);
+            Ok(())
+        })
+    })?;
+    Ok(Row {
+        name: name.to_owned(),
+        value,
+        unit: "steps/s",
+        baseline: Some(MINIGRID),
+    })
+}
+
+/// Random actions in the worlds of a task: the slowest of the paper's three.
+fn steps_a_second(mut then: impl FnMut(&GridWorlds) -> Result<()> + Send) -> Result<f64> {
+    let mut numbers = Numbers(0x5eed);
+    let actions: Vec<u8> = (0..WORLDS + 64).map(|_| numbers.below(7) as u8).collect();
+    let mut slowest = f64::INFINITY;
+    for name in ["all-yellow", "green-but-one", "blue-all-yellow-7"] {
+        let task = Arc::new(Task::builtin(name)?);
+        let maps = Maps::Set(task.maps(7, Split::Training, 10)?);
+        let mut worlds = GridWorlds::new(task, maps, WorldOptions::default(), WORLDS, 7)?;
+        let seconds = median(3, || {
+            for i in 0..STEPS {
+                // Other actions every time, without drawing them anew.
+                worlds.step(&actions[i % 64..][..WORLDS])?;
+                worlds.next_episodes()?;
+                then(&worlds)?;
+            }
+            Ok(())
+        })?;
+        slowest = slowest.min((STEPS * WORLDS) as f64 / seconds);
+    }
+    Ok(slowest)
+}
