@@ -8,3 +8,6 @@ mod broken;
 mod commands;
 #[cfg(target_os = "linux")]
 mod memory;
+#[cfg(target_os = "linux")]
+mod terminal;
+mod worlds;
