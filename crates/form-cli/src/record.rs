@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use form_core::{Kind, Recorder};
-use form_env::{Actions, GridWorlds, Maps, Split, Stream, View, WorldOptions, Worlds, generator};
+use form_env::{Actions, GridWorlds, Maps, Split, Stream, WorldOptions, Worlds, generator};
 use rand::RngExt;
 use serde_json::json;
 
@@ -43,8 +43,8 @@ const WORLDS: usize = 64;
 pub fn run(args: &Args) -> Result<Answer> {
     let task = std::sync::Arc::new(form_env::Task::find(&args.task)?);
     let options = WorldOptions {
-        view: View::default(),
         actions: Actions::Moves,
+        ..WorldOptions::default()
     };
     let maps = Maps::Fresh(Split::Training);
     let mut worlds = GridWorlds::new(task.clone(), maps, options, WORLDS, args.seed)?;

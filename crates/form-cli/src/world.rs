@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use form_env::{GridWorld, Map, Maps, Split, Stream, Task, WorldOptions, generator};
+use form_env::{GridWorld, Map, Maps, Split, Starts, Task, WorldOptions};
 
 /// A task and one of its maps
 #[derive(clap::Args)]
@@ -40,10 +40,12 @@ impl WorldArgs {
     /// A world at the start of an episode on the map of this number.
     pub fn start(&self, task: &Arc<Task>, number: u64) -> Result<GridWorld> {
         let map = self.map(task, number)?;
-        let maps = Maps::Set([map.clone()].into());
-        let mut world = GridWorld::new(task.clone(), maps, WorldOptions::default())?;
-        // Where the agent starts, one stream a map.
-        world.reset_on(map, &mut generator(self.seed, Stream::Other(number)));
-        Ok(world)
+        let maps = Maps::Set([map].into());
+        let options = WorldOptions {
+            starts: Starts::OfTheMap,
+            ..WorldOptions::default()
+        };
+        // So a world is where its map says from the beginning.
+        Ok(GridWorld::new(task.clone(), maps, options)?)
     }
 }

@@ -30,7 +30,7 @@ pub use grid::room::{Area, LONGEST_SIDE, Room};
 pub use grid::rules::{Action, Direction};
 pub use grid::view::View;
 pub use tasks::builtin::builtin_tasks;
-pub use tasks::maps::{Maps, Split};
+pub use tasks::maps::{Maps, Split, Starts};
 pub use tasks::solution::solution;
 pub use tasks::task::{Task, TaskDescription};
 pub use tasks::world::{Actions, GridWorld, WorldOptions};

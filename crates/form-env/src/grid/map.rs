@@ -2,6 +2,7 @@
 
 use super::colour::Colour;
 use super::room::{CellNumber, Room};
+use super::rules::Pose;
 use crate::env::spec::Cell;
 
 /// Something that lies in a cell and can be walked onto.
@@ -93,6 +94,8 @@ pub struct Map {
     pub(crate) contents: Box<[Content]>,
     /// The cells from which the task can be completed, in order; never empty.
     pub(crate) starts: Box<[CellNumber]>,
+    /// One of them, and a direction, drawn with the map.
+    pub(crate) own_start: Pose,
 }
 
 impl Map {

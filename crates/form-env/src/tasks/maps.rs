@@ -71,9 +71,11 @@ impl Task {
             of_the_split += 1;
             let starts = solvable::starts(self, &contents);
             if !starts.is_empty() {
+                let own_start = draw_start(&starts, random);
                 return Ok(Map {
                     contents,
                     starts: starts.into(),
+                    own_start,
                 });
             }
         }
@@ -156,10 +158,30 @@ impl Task {
     }
 }
 
-/// A cell to start from, and a direction.
-pub(crate) fn draw_start(map: &Map, random: &mut dyn Rng) -> Pose {
+/// Where episodes on a map start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Starts {
+    /// Anywhere that the task can be completed from, drawn anew for every episode.
+    #[default]
+    Anywhere,
+    /// Always where the map says: one cell and one direction, drawn with the map.
+    OfTheMap,
+}
+
+impl Starts {
+    /// Where an episode starts.
+    pub(crate) fn pose(self, map: &Map, random: &mut dyn Rng) -> Pose {
+        match self {
+            Self::Anywhere => draw_start(&map.starts, random),
+            Self::OfTheMap => map.own_start,
+        }
+    }
+}
+
+/// One of these cells, and a direction.
+fn draw_start(cells: &[CellNumber], random: &mut dyn Rng) -> Pose {
     Pose {
-        cell: map.starts[random.random_range(0..map.starts.len())],
+        cell: cells[random.random_range(0..cells.len())],
         direction: random.random_range(0..4_u8),
     }
 }

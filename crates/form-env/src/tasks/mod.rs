@@ -1,6 +1,7 @@
 //! Tasks: a room, what lies in it and the machine that says when the task is done; their files, their maps, and a world
 //! in which one is played.
 
+pub(crate) mod block;
 pub(crate) mod builtin;
 pub(crate) mod file;
 pub(crate) mod maps;

@@ -7,12 +7,11 @@ use form_core::{AtomSet, Monitor, StateId};
 
 use super::world::GridWorld;
 use crate::env::spec::Outcome;
-use crate::grid::map::Content;
 use crate::grid::rules::{Action, Pose};
 
 /// What the rest of an episode depends on: the agent, the machine's state, what its `forall`s have seen, and what was
 /// observed last, because the same again does not count.
-type Situation = (Pose, StateId, AtomSet, Content);
+type Situation = (Pose, StateId, AtomSet, AtomSet);
 
 /// A shortest sequence of actions that completes the task, or `None` if there is none, or none within `limit` situations.
 ///
@@ -24,41 +23,32 @@ pub fn solution(world: &GridWorld, limit: usize) -> Option<Vec<Action>> {
     }
     let task = world.task();
     let truth = task.truth();
-    let situation = |pose: Pose, monitor: &Monitor, last: Content| -> Situation {
-        let relevant = truth.progress_atoms(monitor.state());
-        (
-            pose,
-            monitor.state(),
-            monitor.seen().intersection(relevant),
-            last,
-        )
+    let situation = |pose: Pose, monitor: &Monitor| -> Situation {
+        let state = monitor.state();
+        let seen = monitor.seen().intersection(truth.progress_atoms(state));
+        (pose, state, seen, monitor.newest().clone())
     };
-    let start = (world.pose(), world.truth().clone(), world.last_observed());
+    let start = (world.pose(), world.truth().clone());
     let mut came_from: HashMap<Situation, Option<(Situation, Action)>> = HashMap::new();
-    came_from.insert(situation(start.0, &start.1, start.2), None);
+    came_from.insert(situation(start.0, &start.1), None);
     let mut open = VecDeque::from([start]);
-    while let Some((pose, monitor, last)) = open.pop_front() {
-        let here = situation(pose, &monitor, last);
+    while let Some((pose, monitor)) = open.pop_front() {
+        let here = situation(pose, &monitor);
         for action in &Action::ALL[..Action::MOVES] {
-            let (to, observed) = task.rules.step(
-                task.room().walls(),
-                &world.map().contents,
-                &task.legend,
-                pose,
-                *action as u8,
-            );
+            let (walls, contents) = (task.room().walls(), &world.map().contents);
+            let (to, observed) =
+                (task.rules).step(walls, contents, &task.legend, pose, *action as u8);
             let mut after = monitor.clone();
             after.observe(truth, &task.labels[usize::from(observed)]);
-            let newest = if observed == 0 { last } else { observed };
             match task.verdict(after.state()) {
                 Outcome::Goal => return Some(way_back(&came_from, &here, *action)),
                 Outcome::Running => {}
                 Outcome::DeadEnd | Outcome::OutOfTime => continue,
             }
-            let there = situation(to, &after, newest);
+            let there = situation(to, &after);
             if came_from.len() < limit && !came_from.contains_key(&there) {
                 came_from.insert(there, Some((here.clone(), *action)));
-                open.push_back((to, after, newest));
+                open.push_back((to, after));
             }
         }
     }

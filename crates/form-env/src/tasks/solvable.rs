@@ -209,8 +209,9 @@ mod tests {
             let maps = Maps::Set(task.maps(0, Split::Training, 1).unwrap());
             let mut world = GridWorld::new(task, maps, WorldOptions::default()).unwrap();
             for cell in any {
-                let map = Map { contents: contents.clone(), starts: [cell].into() };
-                world.begin(map, Pose { cell, direction: 0 });
+                let pose = Pose { cell, direction: 0 };
+                let map = Map { contents: contents.clone(), starts: [cell].into(), own_start: pose };
+                world.begin(map, pose);
                 let solvable = solution(&world, usize::MAX).is_some();
                 prop_assert_eq!(solvable, found.contains(&cell), "cell {}", cell);
             }

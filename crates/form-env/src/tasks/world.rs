@@ -5,22 +5,25 @@ use std::sync::Arc;
 use form_core::{AtomId, AtomSet, Monitor, Signature};
 use rand::{Rng, RngExt};
 
-use super::maps::{Maps, draw_start};
+use super::block::Block;
+use super::maps::{Maps, Starts};
 use super::task::Task;
 use crate::env::environment::Environment;
 use crate::env::spec::{Cell, Outcome, Spec};
 use crate::error::{Error, Result};
-use crate::grid::map::{Content, Map, NOTHING};
+use crate::grid::map::{Content, Map};
 use crate::grid::rules::{Action, Direction, Pose};
 use crate::grid::view::View;
 
-/// How a task is shown to an agent and what the agent can do.
+/// How a task is shown to an agent, what the agent can do, and where it starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WorldOptions {
     /// What the agent sees.
     pub view: View,
     /// Which actions it has.
     pub actions: Actions,
+    /// Where its episodes start.
+    pub starts: Starts,
 }
 
 /// The actions of an agent.
@@ -72,23 +75,20 @@ impl Task {
 pub struct GridWorld {
     task: Arc<Task>,
     maps: Maps,
+    starts: Starts,
     view: View,
     spec: Spec,
     actions: Vec<String>,
     map: Map,
     /// The image of the map, without the agent.
     background: Vec<u8>,
-    pose: Pose,
-    steps: u32,
-    observed: Content,
-    /// What was last observed that was not nothing.
-    last_observed: Content,
-    monitor: Monitor,
-    outcome: Outcome,
+    /// The state of this one world.
+    state: Block,
 }
 
 impl GridWorld {
-    /// A world, to be reset before it is played. Fails where the task has no map that can be completed.
+    /// A world at the start of an episode: on the first map, where the map says. Fails where the task has no map that can be
+    /// completed.
     pub fn new(task: Arc<Task>, maps: Maps, options: WorldOptions) -> Result<Self> {
         let map = match &maps {
             Maps::Set(maps) => maps.first().cloned().ok_or(Error::None { what: "maps" })?,
@@ -97,45 +97,40 @@ impl GridWorld {
         let spec = task.spec(options.view);
         let mut world = Self {
             maps,
+            starts: options.starts,
             view: options.view,
             actions: options.actions.names(),
             background: vec![0; spec.planes_len()],
             spec,
-            pose: Pose {
-                cell: map.starts[0],
-                direction: 0,
-            },
+            state: Block::new(1, &task),
             map,
-            steps: 0,
-            observed: NOTHING,
-            last_observed: NOTHING,
-            monitor: Monitor::new(task.truth()),
-            outcome: Outcome::Running,
             task,
         };
-        let (map, pose) = (world.map.clone(), world.pose);
+        let map = world.map.clone();
+        let pose = map.own_start;
         world.begin(map, pose);
         Ok(world)
     }
 
-    /// Starts an episode on a map of the task, the agent anywhere on it.
-    pub fn reset_on(&mut self, map: Map, random: &mut dyn Rng) {
-        let pose = draw_start(&map, random);
-        self.begin(map, pose);
-    }
-
-    pub(crate) fn begin(&mut self, map: Map, pose: Pose) {
+    /// As another block has it.
+    pub(crate) fn resume(&mut self, map: Map, state: Block) {
         let (room, legend) = (self.task.room(), &self.task.legend);
         self.view
             .paint_map(room, legend, &map, &mut self.background);
         self.map = map;
-        self.pose = pose;
-        self.steps = 0;
-        // The agent starts on an empty cell.
-        self.observed = NOTHING;
-        self.last_observed = NOTHING;
-        self.monitor.reset(self.task.truth());
-        self.outcome = Outcome::Running;
+        self.state = state;
+    }
+
+    /// Starts an episode on a map of the task; all that is drawn is where the agent starts.
+    pub fn reset_on(&mut self, map: Map, random: &mut dyn Rng) {
+        let pose = self.starts.pose(&map, random);
+        self.begin(map, pose);
+    }
+
+    pub(crate) fn begin(&mut self, map: Map, pose: Pose) {
+        let mut state = Block::new(1, &self.task);
+        state.start(0, 0, 0, pose, &self.task);
+        self.resume(map, state);
     }
 
     /// The task.
@@ -150,35 +145,31 @@ impl GridWorld {
 
     /// Where the agent is.
     pub fn agent(&self) -> Cell {
-        self.task.room().cell(self.pose.cell)
+        self.task.room().cell(self.pose().cell)
     }
 
     /// Where the agent looks.
     pub fn direction(&self) -> Direction {
-        self.pose.direction()
+        self.pose().direction()
     }
 
     /// The steps taken in the episode.
     pub fn steps(&self) -> u32 {
-        self.steps
+        self.state.steps[0]
     }
 
     /// Where the episode stands.
     pub fn outcome(&self) -> Outcome {
-        self.outcome
+        self.state.outcomes[0]
     }
 
     pub(crate) fn pose(&self) -> Pose {
-        self.pose
-    }
-
-    pub(crate) fn last_observed(&self) -> Content {
-        self.last_observed
+        self.state.pose(0)
     }
 
     /// The state and the buffer of the ground truth, for people who watch.
     pub fn truth(&self) -> &Monitor {
-        &self.monitor
+        &self.state.monitors[0]
     }
 }
 
@@ -209,38 +200,18 @@ impl Environment for GridWorld {
             let actions = self.actions.len();
             return Err(Error::NoSuchAction { action, actions });
         }
-        self.observed = NOTHING;
-        if self.outcome.is_over() {
-            return Ok(self.outcome);
-        }
-        let task = &*self.task;
-        (self.pose, self.observed) = task.rules.step(
-            task.room().walls(),
-            &self.map.contents,
-            &task.legend,
-            self.pose,
-            action as u8,
-        );
-        if self.observed != NOTHING {
-            self.last_observed = self.observed;
-        }
-        self.monitor
-            .observe(task.truth(), &task.labels[usize::from(self.observed)]);
-        self.outcome = task.verdict(self.monitor.state());
-        self.steps += 1;
-        if self.outcome == Outcome::Running && self.steps >= task.steps() {
-            self.outcome = Outcome::OutOfTime;
-        }
-        Ok(self.outcome)
+        let map = std::slice::from_ref(&self.map);
+        self.state.step(&self.task, map, &[action as u8]);
+        Ok(self.outcome())
     }
 
     fn labels(&self) -> &AtomSet {
-        &self.task.labels[usize::from(self.observed)]
+        &self.task.labels[usize::from(self.state.observed[0])]
     }
 
     fn observe(&self, planes: &mut [u8], _vector: &mut [f32]) {
         planes.copy_from_slice(&self.background);
-        self.view.paint_agent(self.pose, planes);
+        self.view.paint_agent(self.pose(), planes);
     }
 
     fn cell_of(&self, atom: AtomId) -> Option<Cell> {

@@ -5,22 +5,20 @@ use std::sync::Arc;
 use form_core::{AtomId, AtomSet, Signature};
 use rayon::prelude::*;
 
-use super::block::Block;
 use super::worlds::{AT_ONCE, Worlds, check_actions};
 use crate::env::random::{Stream, generator};
 use crate::env::spec::{Cell, Outcome, Spec};
 use crate::error::{Error, Result};
 use crate::grid::map::{Content, Map};
 use crate::grid::rules::Pose;
-use crate::grid::view::View;
-use crate::tasks::maps::{Maps, draw_start};
+use crate::tasks::block::Block;
+use crate::tasks::maps::Maps;
 use crate::tasks::task::Task;
-use crate::tasks::world::WorldOptions;
+use crate::tasks::world::{GridWorld, WorldOptions};
 
 /// Many worlds in which one task is played.
 ///
-/// On a set of maps, world `w` of `n` plays maps `w`, `w + n`, `w + 2n`, …, modulo their number. Where the agent starts is
-/// drawn anew for every episode.
+/// On a set of maps, world `w` of `n` plays maps `w`, `w + n`, `w + 2n`, …, modulo their number.
 ///
 /// ```
 /// use form_env::{GridWorlds, Maps, Split, Task, WorldOptions, Worlds};
@@ -38,7 +36,7 @@ use crate::tasks::world::WorldOptions;
 #[derive(Clone, Debug)]
 pub struct GridWorlds {
     task: Arc<Task>,
-    view: View,
+    options: WorldOptions,
     spec: Spec,
     actions: Vec<String>,
     seed: u64,
@@ -102,7 +100,7 @@ impl GridWorlds {
             .step_by(AT_ONCE)
             .map(|first| AT_ONCE.min(worlds - first));
         let mut worlds = Self {
-            view: options.view,
+            options,
             spec,
             actions: options.actions.names(),
             seed,
@@ -132,10 +130,12 @@ impl GridWorlds {
         all_maps(&self.source, &self.own)
     }
 
-    /// Where the agent of a world is.
-    pub fn agent(&self, world: usize) -> Cell {
+    /// A copy of one world as it is now: to draw it, or to see where other actions would have led.
+    pub fn copy_of(&self, world: usize) -> Result<GridWorld> {
+        let mut copy = GridWorld::new(self.task.clone(), self.source.clone(), self.options)?;
         let (block, i) = self.place(world);
-        self.task.room().cell(block.cells[i])
+        copy.resume(self.map(world).clone(), block.only(i));
+        Ok(copy)
     }
 
     fn place(&self, world: usize) -> (&Block, usize) {
@@ -152,7 +152,7 @@ impl GridWorlds {
                 let bytes = self.spec.planes_len();
                 let image = &mut self.backgrounds[start.number * bytes..][..bytes];
                 let (room, legend) = (self.task.room(), &self.task.legend);
-                self.view.paint_map(room, legend, &map, image);
+                self.options.view.paint_map(room, legend, &map, image);
                 self.own[start.number] = map;
             }
             let block = &mut self.blocks[start.world / AT_ONCE];
@@ -183,7 +183,8 @@ impl GridWorlds {
                 ((turn % count) as usize, None)
             }
         };
-        let pose = draw_start(map.as_ref().unwrap_or(&self.maps()[number]), &mut random);
+        let on = map.as_ref().unwrap_or(&self.maps()[number]);
+        let pose = self.options.starts.pose(on, &mut random);
         Ok(Start {
             world,
             episode,
@@ -233,7 +234,7 @@ impl Worlds for GridWorlds {
         let (block, i) = self.place(world);
         let bytes = self.spec.planes_len();
         planes.copy_from_slice(&self.backgrounds[block.maps[i] as usize * bytes..][..bytes]);
-        self.view.paint_agent(block.pose(i), planes);
+        self.options.view.paint_agent(block.pose(i), planes);
     }
 
     fn cell_of(&self, world: usize, atom: AtomId) -> Option<Cell> {

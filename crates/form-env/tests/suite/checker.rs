@@ -24,7 +24,11 @@ fn the_grid_worlds_keep_their_promises() {
                     Maps::Set(task.maps(3, Split::Training, 2).unwrap()),
                     Maps::Fresh(Split::HeldOut),
                 ] {
-                    let options = WorldOptions { view, actions };
+                    let options = WorldOptions {
+                        view,
+                        actions,
+                        ..WorldOptions::default()
+                    };
                     let mut world = GridWorld::new(task.clone(), maps, options).unwrap();
                     let violations = check_environment(&mut world, &FEW);
                     assert_eq!(violations, [], "{} {options:?}", task.name());

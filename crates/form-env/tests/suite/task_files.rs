@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use form_env::{Task, builtin_tasks};
+use proptest::prelude::*;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
@@ -56,4 +57,27 @@ fn tasks_are_found_by_name_or_file() {
     );
     let missing = Task::find("nowhere/mine.toml").unwrap_err().to_string();
     assert!(missing.starts_with("nowhere/mine.toml: "), "{missing}");
+}
+
+proptest! {
+    /// Whatever is done to a task file, it is read or refused with its place, and what is read can be written.
+    #[test]
+    fn no_text_is_too_strange(
+        number in 0..5_usize,
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0..4_usize, "[ -~\\n]{0,3}"), 1..4),
+    ) {
+        let mut text = builtin_tasks()[number].to_toml();
+        for (place, removed, added) in edits {
+            // The files are ASCII: every byte is a place to edit.
+            let start = place.index(text.len());
+            text.replace_range(start..(start + removed).min(text.len()), &added);
+        }
+        match Task::from_toml(&text) {
+            Ok(task) => {
+                let again = Task::from_toml(&task.to_toml()).unwrap();
+                prop_assert_eq!(again.description(), task.description());
+            }
+            Err(error) => prop_assert!(error.position().is_some(), "{}", error),
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! Many worlds at once: they are the single worlds, whatever the threads.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use form_env::{
-    Action, Copies, Environment, GridWorld, GridWorlds, Maps, Outcome, Split, Stream, Task, View,
-    WorldOptions, Worlds, builtin_tasks, generator,
+    Action, Copies, Environment, GridWorld, GridWorlds, Maps, Outcome, Split, Starts, Stream, Task,
+    View, WorldOptions, Worlds, builtin_tasks, generator,
 };
 use rand::RngExt;
 
@@ -277,4 +278,58 @@ fn atoms_are_where_their_things_are() {
     for atom in task.signature().ids() {
         assert_eq!(single.cell_of(atom), worlds.cell_of(1, atom));
     }
+}
+
+/// A copy of one world out of many is where that one is, and goes on as it does.
+#[test]
+fn a_copy_goes_on_as_the_original() {
+    let task = short("green-but-one");
+    for fresh in [false, true] {
+        let mut worlds = grid_worlds(&task, fresh, 300);
+        for actions in random_actions(300, 30) {
+            worlds.step(&actions).unwrap();
+        }
+        let mut copies: Vec<GridWorld> = (0..300)
+            .map(|world| worlds.copy_of(world).unwrap())
+            .collect();
+        for actions in random_actions(300, 40) {
+            worlds.step(&actions).unwrap();
+            for (world, copy) in copies.iter_mut().enumerate() {
+                assert_eq!(
+                    copy.step(usize::from(actions[world])).unwrap(),
+                    worlds.outcome(world)
+                );
+                assert_eq!(copy.labels(), worlds.labels(world));
+            }
+        }
+        let seen = look(&worlds);
+        for (copy, image) in copies.iter().zip(seen.images.chunks_exact(507)) {
+            let mut own = [0; 507];
+            copy.observe(&mut own, &mut []);
+            assert_eq!(own, image);
+        }
+    }
+}
+
+#[test]
+fn episodes_start_anywhere_or_where_the_map_says() {
+    let task = short("all-yellow");
+    let set = Maps::Set(task.maps(7, Split::Training, 2).unwrap());
+    let places = |starts| {
+        let options = WorldOptions {
+            starts,
+            ..WorldOptions::default()
+        };
+        let mut worlds = GridWorlds::new(task.clone(), set.clone(), options, 1, 7).unwrap();
+        let places: BTreeSet<_> = (0..40)
+            .map(|episode| {
+                worlds.start(0, episode).unwrap();
+                let world = worlds.copy_of(0).unwrap();
+                (world.agent(), world.direction() as u8)
+            })
+            .collect();
+        places.len()
+    };
+    assert_eq!(places(Starts::OfTheMap), 2);
+    assert!(places(Starts::Anywhere) > 30);
 }

@@ -1,12 +1,13 @@
-//! A block of grid worlds, stored array by array: what one step needs of a world lies beside what it needs of the next.
+//! The state of some grid worlds, stored array by array, and the step that they take together: what it needs of a world
+//! lies beside what it needs of the next. A single world is a block of one.
 
 use form_core::Monitor;
 
+use super::task::Task;
 use crate::env::spec::Outcome;
 use crate::grid::map::{Content, Map, NOTHING};
 use crate::grid::room::CellNumber;
 use crate::grid::rules::Pose;
-use crate::tasks::task::Task;
 
 /// The state of some worlds.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +42,20 @@ impl Block {
         Pose {
             cell: self.cells[i],
             direction: self.directions[i],
+        }
+    }
+
+    /// One of the worlds on its own, its map now being number 0.
+    pub(crate) fn only(&self, i: usize) -> Self {
+        Self {
+            cells: vec![self.cells[i]],
+            directions: vec![self.directions[i]],
+            steps: vec![self.steps[i]],
+            outcomes: vec![self.outcomes[i]],
+            observed: vec![self.observed[i]],
+            maps: vec![0],
+            episodes: vec![self.episodes[i]],
+            monitors: vec![self.monitors[i].clone()],
         }
     }
 
