@@ -176,7 +176,8 @@ mod tests {
         let map = maps[0].clone();
         let mut world =
             GridWorld::new(task.clone(), Maps::Set(maps), WorldOptions::default()).unwrap();
-        world.reset_on(map, &mut generator(7, Stream::Other(0)));
+        let start = &mut generator(7, Stream::Other(0));
+        world.reset_on(map, start).unwrap();
         Game::new(world, task.truth().clone(), 0)
     }
 

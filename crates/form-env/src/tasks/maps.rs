@@ -3,8 +3,8 @@
 //!
 //! Every map is drawn from a stream of its own. Whether a map is held out is a property of the map itself: an eighth of
 //! all maps are, told by a hash of what can be seen of them. Training maps are drawn from the others, so that the two never
-//! meet, whatever the seeds, the number of maps, or whether every episode draws its own. Maps on which the task cannot
-//! be completed are drawn again.
+//! meet, whatever the seeds, the number of maps, or whether every episode draws its own. A task that has only few maps holds
+//! none out. Maps on which the task cannot be completed are drawn again.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use rand::{Rng, RngExt};
 use rayon::prelude::*;
 
 use super::solvable;
-use super::task::Task;
+use super::task::{Task, TaskDescription};
 use crate::env::random::{Stream, generator};
 use crate::env::spec::Cell;
 use crate::error::{Error, Result};
@@ -31,6 +31,9 @@ pub enum Split {
 
 /// One map in so many is held out.
 const HELD_OUT: u64 = 8;
+
+/// A task with fewer maps than this holds none out.
+const FEW_MAPS: f64 = 1000.0;
 
 /// A task whose maps fail so often is given up.
 const MOST_DRAWS: usize = 10_000;
@@ -84,8 +87,8 @@ impl Task {
             draws: MOST_DRAWS,
             wanted: match split {
                 _ if of_the_split > 0 => "can be completed",
-                Split::HeldOut => "is a held-out one: it has too few different maps",
-                Split::Training => "is one to train on: it has too few different maps",
+                Split::HeldOut => "is held out: it has too few different maps",
+                Split::Training => "is one to train on",
             },
         })
     }
@@ -125,6 +128,9 @@ impl Task {
 
     /// The split that a map belongs to. Checkpoints of one colour look alike, so exchanging them makes no difference.
     fn split_of(&self, contents: &[Content]) -> Split {
+        if !self.holds_out {
+            return Split::Training;
+        }
         let looks = |content: &Content| match self.legend.thing(*content) {
             None => 0,
             Some(Thing::Goal) => 1,
@@ -152,10 +158,45 @@ impl Task {
         self.split_of(&map.contents)
     }
 
+    /// Fails for a map that cannot be one of this task.
+    pub(crate) fn expect_own(&self, map: &Map) -> Result<()> {
+        let (walls, things) = (self.room().walls(), self.things().len());
+        let fits = map.contents.len() == walls.len()
+            && (map.contents.iter()).all(|content| usize::from(*content) <= things)
+            && (map.starts.iter()).all(|cell| !walls[usize::from(*cell)]);
+        if fits {
+            return Ok(());
+        }
+        Err(Error::Task {
+            task: self.name().to_owned(),
+            problem: "the map is one of another task".to_owned(),
+        })
+    }
+
     /// The thing in a cell of a map.
     pub fn thing(&self, map: &Map, cell: Cell) -> Option<Thing> {
         map.thing(self.room(), &self.legend, cell)
     }
+}
+
+/// Whether a task has maps enough that some can be held out. Everything must have found a place.
+pub(crate) fn are_many(description: &TaskDescription) -> bool {
+    let room = &description.room;
+    let ways = |count: usize, free: usize| -> f64 {
+        (0..count)
+            .map(|i| (free - i) as f64 / (i + 1) as f64)
+            .product()
+    };
+    let in_area = |number: &CellNumber| room.area().contains(room.cell(*number));
+    let mut free = room.free().filter(in_area).count();
+    let mut maps = 1.0;
+    for count in description.checkpoints.values() {
+        maps *= ways(*count, free);
+        free -= count;
+    }
+    let checkpoints: usize = description.checkpoints.values().sum();
+    maps *= ways(description.lava, room.free().count() - checkpoints);
+    maps >= FEW_MAPS
 }
 
 /// Where episodes on a map start.

@@ -7,6 +7,7 @@ use form_core::{
     StateId,
 };
 
+use super::maps;
 use crate::env::spec::Outcome;
 use crate::error::{Error, Result};
 use crate::grid::colour::Colour;
@@ -48,6 +49,8 @@ pub struct Task {
     pub(crate) labels: Vec<AtomSet>,
     /// What each state of the machine means for the episode.
     pub(crate) verdicts: Vec<Outcome>,
+    /// Whether some maps are kept from training.
+    pub(crate) holds_out: bool,
 }
 
 /// The part of a description that is at fault.
@@ -103,6 +106,7 @@ impl Task {
             })
             .collect();
         let rules = Rules::new(room);
+        let holds_out = maps::are_many(&description);
         Ok(Self {
             description,
             signature,
@@ -111,6 +115,7 @@ impl Task {
             rules,
             labels,
             verdicts,
+            holds_out,
         })
     }
 

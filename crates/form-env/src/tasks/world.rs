@@ -94,6 +94,9 @@ impl GridWorld {
             Maps::Set(maps) => maps.first().cloned().ok_or(Error::None { what: "maps" })?,
             Maps::Fresh(split) => task.map(0, *split, 0)?,
         };
+        if let Maps::Set(maps) = &maps {
+            maps.iter().try_for_each(|map| task.expect_own(map))?;
+        }
         let spec = task.spec(options.view);
         let mut world = Self {
             maps,
@@ -122,9 +125,11 @@ impl GridWorld {
     }
 
     /// Starts an episode on a map of the task; all that is drawn is where the agent starts.
-    pub fn reset_on(&mut self, map: Map, random: &mut dyn Rng) {
+    pub fn reset_on(&mut self, map: Map, random: &mut dyn Rng) -> Result<()> {
+        self.task.expect_own(&map)?;
         let pose = self.starts.pose(&map, random);
         self.begin(map, pose);
+        Ok(())
     }
 
     pub(crate) fn begin(&mut self, map: Map, pose: Pose) {
@@ -191,8 +196,7 @@ impl Environment for GridWorld {
             Maps::Set(maps) => maps[random.random_range(0..maps.len())].clone(),
             Maps::Fresh(split) => self.task.draw_map(*split, random)?,
         };
-        self.reset_on(map, random);
-        Ok(())
+        self.reset_on(map, random)
     }
 
     fn step(&mut self, action: usize) -> Result<Outcome> {

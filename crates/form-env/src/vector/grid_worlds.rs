@@ -88,6 +88,7 @@ impl GridWorlds {
         if drawn.is_empty() {
             return Err(Error::None { what: "maps" });
         }
+        drawn.iter().try_for_each(|map| task.expect_own(map))?;
         let spec = task.spec(options.view);
         let mut backgrounds = vec![0; drawn.len() * spec.planes_len()];
         let images = backgrounds.par_chunks_exact_mut(spec.planes_len());

@@ -65,23 +65,20 @@ pub trait Worlds: Send + Sync {
         let (bytes, numbers) = (self.spec().planes_len(), self.spec().vector_len());
         expect("bytes of planes", self.len() * bytes, planes.len())?;
         expect("numbers of vectors", self.len() * numbers, vectors.len())?;
-        // One of the two may have no length at all, and then cannot be cut into pieces by it.
-        let mut vectors = if numbers == 0 {
-            Vec::new()
-        } else {
-            vectors.chunks_exact_mut(numbers).collect()
-        };
-        vectors.resize_with(self.len(), Default::default);
+        // What has no length cannot be cut into pieces by it.
         if bytes == 0 {
-            let worlds = vectors.into_par_iter().enumerate();
-            worlds.for_each(|(world, vector)| self.observe(world, &mut [], vector));
+            let vectors = vectors.par_chunks_exact_mut(numbers.max(1)).enumerate();
+            let vectors = vectors.with_min_len(AT_ONCE);
+            vectors.for_each(|(world, vector)| self.observe(world, &mut [], vector));
+        } else if numbers == 0 {
+            let planes = planes.par_chunks_exact_mut(bytes).enumerate();
+            let planes = planes.with_min_len(AT_ONCE);
+            planes.for_each(|(world, planes)| self.observe(world, planes, &mut []));
         } else {
-            let worlds = planes.par_chunks_exact_mut(bytes).zip(vectors).enumerate();
-            worlds
-                .with_min_len(AT_ONCE)
-                .for_each(|(world, (planes, vector))| {
-                    self.observe(world, planes, vector);
-                });
+            let vectors = vectors.par_chunks_exact_mut(numbers);
+            let both = planes.par_chunks_exact_mut(bytes).zip(vectors).enumerate();
+            let both = both.with_min_len(AT_ONCE);
+            both.for_each(|(world, (planes, vector))| self.observe(world, planes, vector));
         }
         Ok(())
     }

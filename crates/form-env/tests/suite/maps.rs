@@ -141,16 +141,28 @@ fn held_out_maps_are_never_trained_on() {
 }
 
 #[test]
-fn a_task_with_one_map_has_none_to_hold_out() {
-    let text = "name = \"bare\"\nmachine = '''\ninitial u0\naccept u1\nu0 -> u1 : goal\n'''\nroom = \"paper\"\n";
-    let task = Task::from_toml(text).unwrap();
-    let failed = [Split::Training, Split::HeldOut].map(|split| task.map(0, split, 0).err());
-    let messages: Vec<String> = failed.iter().flatten().map(ToString::to_string).collect();
-    assert_eq!(messages.len(), 1, "one of the two has the only map");
-    assert!(
-        messages[0].contains("too few different maps"),
-        "{messages:?}"
-    );
+fn a_task_with_few_maps_holds_none_out() {
+    let task = |checkpoints: &str| {
+        let machine = "machine = '''\ninitial u0\naccept u1\nu0 -> u1 : goal\n'''";
+        let text = format!(
+            "name = \"small\"\n{machine}\n[room]\nsize = [6, 6]\n[checkpoints]\n{checkpoints}\n"
+        );
+        Task::from_toml(&text).unwrap()
+    };
+    for checkpoints in ["", "red = 2"] {
+        let task = task(checkpoints);
+        for seed in 0..20 {
+            task.map(seed, Split::Training, 0).unwrap();
+        }
+        let error = task.map(0, Split::HeldOut, 0).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "task `small`: none of 10000 maps drawn is held out: it has too few different maps"
+        );
+    }
+    // 15 free cells: 455 maps with three checkpoints of one colour, 1365 with two colours.
+    assert!(task("red = 3").map(0, Split::HeldOut, 0).is_err());
+    assert!(task("red = 2\nblue = 1").map(0, Split::HeldOut, 0).is_ok());
 }
 
 #[test]
@@ -177,7 +189,8 @@ fn every_map_can_be_solved() {
         )
         .unwrap();
         for (map, seed) in maps.iter().zip(0..) {
-            world.reset_on(map.clone(), &mut generator(seed, Stream::Other(1)));
+            let start = &mut generator(seed, Stream::Other(1));
+            world.reset_on(map.clone(), start).unwrap();
             let actions = solution(&world, 2_000_000).unwrap();
             let outcomes: Vec<Outcome> = (actions.iter())
                 .map(|action| world.step(*action as usize).unwrap())
@@ -224,7 +237,8 @@ fn maps_that_lava_cuts_in_two_are_drawn_again() {
                 WorldOptions::default(),
             )
             .unwrap();
-            world.reset_on(map.clone(), &mut generator(seed, Stream::Other(0)));
+            let start = &mut generator(seed, Stream::Other(0));
+            world.reset_on(map.clone(), start).unwrap();
             world.agent().x
         })
         .collect();

@@ -11,7 +11,8 @@ fn world() -> GridWorld {
     let maps = task.maps(7, Split::Training, 1).unwrap();
     let map = maps[0].clone();
     let mut world = GridWorld::new(task, Maps::Set(maps), WorldOptions::default()).unwrap();
-    world.reset_on(map, &mut generator(7, Stream::Other(0)));
+    let start = &mut generator(7, Stream::Other(0));
+    world.reset_on(map, start).unwrap();
     world
 }
 

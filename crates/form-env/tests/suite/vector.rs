@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use form_core::{AtomSet, Signature};
 use form_env::{
-    Action, Copies, Environment, GridWorld, GridWorlds, Maps, Outcome, Split, Starts, Stream, Task,
-    View, WorldOptions, Worlds, builtin_tasks, generator,
+    Action, Channel, Copies, Environment, Feature, GridWorld, GridWorlds, Maps, Outcome, Planes,
+    Result, Spec, Split, Starts, Stream, Task, View, WorldOptions, Worlds, builtin_tasks,
+    generator,
 };
-use rand::RngExt;
+use rand::{Rng, RngExt};
 
 /// All that can be seen of worlds.
 #[derive(Debug, PartialEq)]
@@ -208,6 +210,12 @@ fn a_finished_world_stands_still() {
     assert_eq!(worlds.next_episodes().unwrap(), 0);
 }
 
+/// Maps of a task with more things in its room.
+fn other_maps() -> Maps {
+    let other = Task::builtin("all-yellow-6").unwrap();
+    Maps::Set(other.maps(7, Split::Training, 1).unwrap())
+}
+
 #[test]
 fn wrong_calls_are_errors_that_change_nothing() {
     let task = short("all-yellow");
@@ -246,6 +254,12 @@ fn wrong_calls_are_errors_that_change_nothing() {
             .unwrap_err()
             .to_string(),
         Copies::<GridWorld>::new(Vec::new(), 7)
+            .unwrap_err()
+            .to_string(),
+        GridWorlds::new(task.clone(), other_maps(), WorldOptions::default(), 1, 7)
+            .unwrap_err()
+            .to_string(),
+        GridWorld::new(task.clone(), other_maps(), WorldOptions::default())
             .unwrap_err()
             .to_string(),
     ];
@@ -332,4 +346,94 @@ fn episodes_start_anywhere_or_where_the_map_says() {
     };
     assert_eq!(places(Starts::OfTheMap), 2);
     assert!(places(Starts::Anywhere) > 30);
+}
+
+/// Observations of all worlds at once are those of each: of planes, of a vector, and of both.
+#[test]
+fn all_observations_at_once() {
+    for (bytes, numbers) in [(6, 0), (0, 3), (6, 3)] {
+        let worlds = Copies::new(
+            (0..700).map(|i| Numbered::new(i, bytes, numbers)).collect(),
+            7,
+        )
+        .unwrap();
+        let (mut planes, mut vectors) = (vec![0; 700 * bytes], vec![0.0; 700 * numbers]);
+        worlds.observe_all(&mut planes, &mut vectors).unwrap();
+        for world in 0..700 {
+            let (mut own_planes, mut own_vector) = (vec![0; bytes], vec![0.0; numbers]);
+            worlds.observe(world, &mut own_planes, &mut own_vector);
+            assert_eq!(planes[world * bytes..][..bytes], own_planes);
+            assert_eq!(vectors[world * numbers..][..numbers], own_vector);
+            assert!(own_vector.iter().all(|value| *value == world as f32));
+        }
+    }
+}
+
+/// An environment in which nothing happens, and which shows its number.
+struct Numbered {
+    number: usize,
+    signature: Signature,
+    spec: Spec,
+    labels: AtomSet,
+    actions: Vec<String>,
+}
+
+impl Numbered {
+    fn new(number: usize, bytes: usize, numbers: usize) -> Self {
+        let channel = |i| Channel {
+            name: format!("channel {i}"),
+            max: 255,
+        };
+        let planes = Planes {
+            width: 1,
+            height: 1,
+            channels: (0..bytes).map(channel).collect(),
+        };
+        let feature = |i| Feature {
+            name: format!("feature {i}"),
+            low: 0.0,
+            high: 1000.0,
+        };
+        Self {
+            number,
+            signature: Signature::parse(["goal"]).unwrap(),
+            spec: Spec {
+                planes: (bytes > 0).then_some(planes),
+                vector: (0..numbers).map(feature).collect(),
+            },
+            labels: AtomSet::new(),
+            actions: vec!["wait".to_owned()],
+        }
+    }
+}
+
+impl Environment for Numbered {
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn actions(&self) -> &[String] {
+        &self.actions
+    }
+
+    fn reset(&mut self, _: &mut dyn Rng) -> Result<()> {
+        Ok(())
+    }
+
+    fn step(&mut self, _: usize) -> Result<Outcome> {
+        Ok(Outcome::Running)
+    }
+
+    fn labels(&self) -> &AtomSet {
+        &self.labels
+    }
+
+    fn observe(&self, planes: &mut [u8], vector: &mut [f32]) {
+        planes.fill(self.number as u8);
+        vector.fill(self.number as f32);
+    }
 }
