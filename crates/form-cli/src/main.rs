@@ -6,18 +6,23 @@ mod bench;
 mod check;
 mod convert;
 mod diff;
+mod draw;
 mod ground;
 mod input;
 mod learn;
 mod output;
+mod play;
+mod record;
 mod show;
+mod tasks;
 mod traces;
+mod world;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// First-order reward machines: learn, check, draw, ground, compare and convert them.
+/// First-order reward machines: learn, check, draw, ground, compare and convert them, and walk their worlds.
 #[derive(Parser)]
 #[command(name = "form", version, about, propagate_version = true)]
 struct Cli {
@@ -34,6 +39,10 @@ enum Command {
     Ground(ground::Args),
     Diff(diff::Args),
     Traces(traces::Args),
+    Tasks(tasks::Args),
+    Draw(draw::Args),
+    Record(record::Args),
+    Play(play::Args),
     Bench(bench::Args),
 }
 
@@ -53,6 +62,10 @@ fn main() -> ExitCode {
         Command::Ground(args) => ground::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Traces(args) => traces::run(args),
+        Command::Tasks(args) => tasks::run(args),
+        Command::Draw(args) => draw::run(args),
+        Command::Record(args) => record::run(args),
+        Command::Play(args) => play::run(args),
         Command::Bench(args) => bench::run(args),
     };
     match result {

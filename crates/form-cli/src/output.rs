@@ -9,13 +9,17 @@ use form_core::Machine;
 
 use crate::Answer;
 
-/// Writes a result to standard output. A reader that has gone away, as `head` does, is no error.
+/// Writes a text to standard output, with a line end at its end.
 pub fn print(text: &str) -> Result<()> {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    print_bytes(&[text.as_bytes(), end.as_bytes()])
+}
+
+/// Writes to standard output. A reader that has gone away, as `head` does, is no error.
+fn print_bytes(parts: &[&[u8]]) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
-    let written = (out.write_all(text.as_bytes()))
-        .and_then(|()| out.write_all(end))
-        .and_then(|()| out.flush());
+    let written =
+        (parts.iter().try_for_each(|part| out.write_all(part))).and_then(|()| out.flush());
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written.context("cannot write to standard output"),
@@ -29,8 +33,16 @@ pub fn print_json(value: &serde_json::Value) -> Result<()> {
 
 /// Writes a result to a file, at once or not at all; to standard output if there is no file or it is `-`.
 pub fn write(path: Option<&Path>, text: &str) -> Result<()> {
+    match path.filter(|path| *path != Path::new("-")) {
+        Some(_) => write_bytes(path, text.as_bytes()),
+        None => print(text),
+    }
+}
+
+/// As [`write`], for what is not text.
+pub fn write_bytes(path: Option<&Path>, bytes: &[u8]) -> Result<()> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-        return print(text);
+        return print_bytes(&[bytes]);
     };
     if path.is_dir() {
         bail!("cannot write {}: it is a folder", path.display());
@@ -44,9 +56,9 @@ pub fn write(path: Option<&Path>, text: &str) -> Result<()> {
     // A device or a pipe, such as /dev/null, must be written to: a file must not take its place.
     let is_special = (path.metadata()).is_ok_and(|found| !found.is_file() && !found.is_dir());
     let written = if is_special {
-        std::fs::write(path, text)
+        std::fs::write(path, bytes)
     } else {
-        std::fs::write(&temporary, text)
+        std::fs::write(&temporary, bytes)
             .and_then(|()| std::fs::rename(&temporary, path))
             // The half-written file, if there is one, is of no use to anyone.
             .inspect_err(|_| drop(std::fs::remove_file(&temporary)))

@@ -107,10 +107,7 @@ impl Error {
     #[must_use]
     pub fn in_file(self, name: &str) -> Self {
         match self {
-            Self::Syntax(mut snippet) => {
-                snippet.file.get_or_insert_with(|| name.to_owned());
-                Self::Syntax(snippet)
-            }
+            Self::Syntax(snippet) => Self::Syntax(Box::new(snippet.in_file(name))),
             Self::Json {
                 file,
                 line,
@@ -139,7 +136,7 @@ impl Error {
     /// The line and column of the error, from 1, where it has them.
     pub fn position(&self) -> Option<(usize, usize)> {
         match self {
-            Self::Syntax(snippet) => Some((snippet.line, snippet.column)),
+            Self::Syntax(snippet) => Some(snippet.position()),
             Self::Json { line, column, .. } => Some((*line, *column)),
             Self::Within { source, .. } => source.position(),
             _ => None,
@@ -235,7 +232,8 @@ pub struct Snippet {
 const CONTEXT: usize = 60;
 
 impl Snippet {
-    fn new(text: &str, at: Span, problem: String) -> Self {
+    /// The mistake at a range of bytes of `text`. For readers of other files that want to show places alike.
+    pub fn new(text: &str, at: Range<usize>, problem: String) -> Self {
         let start = floor_char(text, at.start);
         let end = floor_char(text, at.end.max(start));
         let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
@@ -269,6 +267,18 @@ impl Snippet {
             indent,
             width: marked.clamp(1, CONTEXT),
         }
+    }
+
+    /// Names the file, unless it is named already.
+    #[must_use]
+    pub fn in_file(mut self, name: &str) -> Self {
+        self.file.get_or_insert_with(|| name.to_owned());
+        self
+    }
+
+    /// Line and column, from 1.
+    pub fn position(&self) -> (usize, usize) {
+        (self.line, self.column)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `form bench`: the project's own speed figures, each with the baseline it was measured against.
 
+mod env;
 mod learn;
 mod machine;
 
@@ -50,7 +51,15 @@ struct Baseline {
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
-    let benchmarks = || machine::BENCHMARKS.iter().chain(&learn::BENCHMARKS);
+    let benchmarks = || {
+        [
+            &machine::BENCHMARKS[..],
+            &env::BENCHMARKS,
+            &learn::BENCHMARKS,
+        ]
+        .into_iter()
+        .flatten()
+    };
     let known: Vec<&str> = benchmarks().map(|b| b.name).collect();
     for name in &args.names {
         if !known.iter().any(|k| k.starts_with(name.as_str())) {

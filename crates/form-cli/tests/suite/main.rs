@@ -9,3 +9,6 @@ mod commands;
 mod explain;
 #[cfg(target_os = "linux")]
 mod memory;
+#[cfg(target_os = "linux")]
+mod terminal;
+mod worlds;

@@ -135,6 +135,11 @@ impl Monitor {
         self.run.seen()
     }
 
+    /// The last observation that counted; the same one again would not. Empty at the start of an episode.
+    pub fn newest(&self) -> &AtomSet {
+        &self.compressor.last
+    }
+
     /// Takes one raw observation.
     #[inline]
     pub fn observe(&mut self, machine: &BoundMachine, observation: &AtomSet) -> Step {

@@ -1,0 +1,129 @@
+//! `form play`: walk a world with the keyboard, its machine beside it.
+
+mod game;
+mod screen;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use crate::{Answer, input, world};
+use game::Game;
+
+/// Walk the worlds of a task with the keyboard, the machine, its state and its buffer beside them
+///
+/// Arrows (or h, l and k) turn and walk; p, d, t and e pick up, drop, toggle and say done, as in MiniGrid; r starts again, n goes to the
+/// next map, q leaves.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  form play all-yellow\n  form play green-but-one --seed 7 --held-out\n  form play all-yellow-4 --machine examples/all_yellow.form"
+)]
+pub struct Args {
+    #[command(flatten)]
+    world: world::WorldArgs,
+    /// Show this machine, a learnt one perhaps, in place of the task's own
+    #[arg(long, value_name = "FILE")]
+    machine: Option<PathBuf>,
+}
+
+pub fn run(args: &Args) -> Result<Answer> {
+    let task = args.world.task()?;
+    let machine = match &args.machine {
+        None => task.truth().clone(),
+        Some(path) => {
+            let machine = input::machine(path)?;
+            let bound = machine.bind(task.signature());
+            bound.map_err(|error| error.in_file(&input::name(path)))?
+        }
+    };
+    let mut game = Game::new(
+        args.world.start(&task, args.world.map)?,
+        machine,
+        args.world.map,
+    );
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        bail!("playing needs a terminal; `form draw` prints a world anywhere");
+    }
+    let mut terminal = ratatui::try_init().context("cannot set up the terminal")?;
+    // From here on every way out, a panic too, gives the terminal back.
+    let played = (|| -> Result<()> {
+        loop {
+            terminal.draw(|frame| screen::draw(frame, &game))?;
+            match asked(&event::read()?) {
+                Some(Command::Act(action)) => game.act(action)?,
+                Some(Command::Again) => {
+                    game.begin(args.world.start(&task, game.map())?, game.map());
+                }
+                Some(Command::NextMap) => {
+                    let next = game.map() + 1;
+                    game.begin(args.world.start(&task, next)?, next);
+                }
+                Some(Command::Leave) => return Ok(()),
+                None => {}
+            }
+        }
+    })();
+    ratatui::try_restore().context("cannot give the terminal back")?;
+    played?;
+    Ok(Answer::Yes)
+}
+
+/// What a key asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Command {
+    Act(form_env::Action),
+    Again,
+    NextMap,
+    Leave,
+}
+
+fn asked(event: &Event) -> Option<Command> {
+    use form_env::Action;
+    let Event::Key(KeyEvent {
+        code,
+        modifiers,
+        kind: KeyEventKind::Press | KeyEventKind::Repeat,
+        ..
+    }) = event
+    else {
+        return None;
+    };
+    Some(match code {
+        KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => Command::Leave,
+        KeyCode::Left | KeyCode::Char('h') => Command::Act(Action::Left),
+        KeyCode::Right | KeyCode::Char('l') => Command::Act(Action::Right),
+        KeyCode::Up | KeyCode::Char('k') => Command::Act(Action::Forward),
+        KeyCode::Char('p') => Command::Act(Action::PickUp),
+        KeyCode::Char('d') => Command::Act(Action::Drop),
+        KeyCode::Char('t') => Command::Act(Action::Toggle),
+        KeyCode::Char('e') => Command::Act(Action::Done),
+        KeyCode::Char('r') => Command::Again,
+        KeyCode::Char('n') => Command::NextMap,
+        KeyCode::Char('q') | KeyCode::Esc => Command::Leave,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use form_env::Action;
+
+    #[test]
+    fn keys() {
+        let key = |code| asked(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+        let actions = [KeyCode::Left, KeyCode::Right, KeyCode::Up]
+            .into_iter()
+            .chain("pdte".chars().map(KeyCode::Char));
+        for (code, action) in actions.zip(Action::ALL) {
+            assert_eq!(key(code), Some(Command::Act(action)));
+        }
+        assert_eq!(key(KeyCode::Char('q')), Some(Command::Leave));
+        assert_eq!(key(KeyCode::Char('c')), None);
+        let interrupt = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        assert_eq!(asked(&Event::Key(interrupt)), Some(Command::Leave));
+        assert_eq!(asked(&Event::Resize(10, 10)), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! A game: a world, the machine that watches it, and what was observed on the way.
+
+use anyhow::Result;
+use form_core::{BoundMachine, Monitor, Recorder, Step};
+use form_env::{Action, Environment, GridWorld};
+
+/// A world that is being played.
+pub struct Game {
+    world: GridWorld,
+    map: u64,
+    machine: BoundMachine,
+    monitor: Monitor,
+    recorder: Recorder,
+    reward: f64,
+}
+
+impl Game {
+    /// At the start of an episode on the map of this number.
+    pub fn new(world: GridWorld, machine: BoundMachine, map: u64) -> Self {
+        let monitor = Monitor::new(&machine);
+        let mut game = Self {
+            world: world.clone(),
+            map,
+            machine,
+            monitor,
+            recorder: Recorder::new(),
+            reward: 0.0,
+        };
+        game.begin(world, map);
+        game
+    }
+
+    /// Starts an episode.
+    pub fn begin(&mut self, world: GridWorld, map: u64) {
+        self.world = world;
+        self.map = map;
+        self.monitor.reset(&self.machine);
+        self.recorder = Recorder::new();
+        self.reward = 0.0;
+        self.observe();
+    }
+
+    /// Takes an action.
+    pub fn act(&mut self, action: Action) -> Result<()> {
+        self.world.step(action as usize)?;
+        self.observe();
+        Ok(())
+    }
+
+    fn observe(&mut self) {
+        let labels = self.world.labels();
+        self.recorder.observe(labels);
+        let Step { reward, .. } = self.monitor.observe(&self.machine, labels);
+        self.reward += reward;
+    }
+
+    pub fn world(&self) -> &GridWorld {
+        &self.world
+    }
+
+    pub fn map(&self) -> u64 {
+        self.map
+    }
+
+    pub fn machine(&self) -> &BoundMachine {
+        &self.machine
+    }
+
+    pub fn monitor(&self) -> &Monitor {
+        &self.monitor
+    }
+
+    /// The rewards of the machine so far.
+    pub fn reward(&self) -> f64 {
+        self.reward
+    }
+
+    /// The trace so far.
+    pub fn trace(&self) -> &Recorder {
+        &self.recorder
+    }
+}

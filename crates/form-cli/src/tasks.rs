@@ -1,0 +1,100 @@
+//! `form tasks`: the tasks there are, and what one of them is.
+
+use anyhow::Result;
+use form_core::to_text;
+use form_env::{Frame, Split, Task, builtin_tasks};
+use serde_json::{Value, json};
+
+use crate::output::count;
+use crate::{Answer, output};
+
+/// List the built-in tasks, or show one: what to do, where, what can be observed, and the machine behind it
+///
+/// A file of your own ends in .toml; its mistakes are shown with their place.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  form tasks\n  form tasks green-but-one\n  form tasks examples/two_rooms.toml\n  form tasks all-yellow --toml"
+)]
+pub struct Args {
+    /// The task to show: a name, or a task file that ends in .toml
+    task: Option<String>,
+    /// Print the task as a task file, to start one of your own from
+    #[arg(long, requires = "task", conflicts_with = "json")]
+    toml: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Result<Answer> {
+    match &args.task {
+        Some(name) => {
+            let task = Task::find(name)?;
+            if args.toml {
+                output::print(&task.to_toml())?;
+            } else if args.json {
+                output::print_json(&to_json(&task))?;
+            } else {
+                output::print(&describe(&task)?)?;
+            }
+        }
+        None if args.json => {
+            let tasks: Vec<Value> = builtin_tasks().iter().map(to_json).collect();
+            output::print_json(&json!({ "tasks": tasks }))?;
+        }
+        None => {
+            let mut text = String::new();
+            for task in builtin_tasks() {
+                text += &format!("{:<20}{}\n", task.name(), task.description().about);
+            }
+            output::print(&text)?;
+        }
+    }
+    Ok(Answer::Yes)
+}
+
+fn to_json(task: &Task) -> Value {
+    let description = task.description();
+    let checkpoints: serde_json::Map<String, Value> = (description.checkpoints.iter())
+        .map(|(colour, count)| (colour.to_string(), json!(count)))
+        .collect();
+    let atoms = task.signature().atoms().iter();
+    json!({
+        "name": description.name,
+        "about": description.about,
+        "rows": description.room.rows(),
+        "checkpoints": checkpoints,
+        "lava": description.lava,
+        "steps": description.steps,
+        "signature": atoms.map(ToString::to_string).collect::<Vec<_>>(),
+        "machine": description.machine.to_string(),
+    })
+}
+
+/// The task in words, with its first map.
+fn describe(task: &Task) -> Result<String> {
+    let description = task.description();
+    let colours: Vec<String> = (description.checkpoints.iter())
+        .filter(|(_, count)| **count > 0)
+        .map(|(colour, count)| format!("{count} {colour}"))
+        .collect();
+    let mut things = if colours.is_empty() {
+        "no checkpoints".to_owned()
+    } else {
+        format!("checkpoints: {}", colours.join(", "))
+    };
+    if description.lava > 0 {
+        things += &format!("; {} of lava", count(description.lava, "cell"));
+    }
+    let signature = task.signature();
+    let map = task.map(0, Split::Training, 0)?;
+    Ok(format!(
+        "{}: {}\n\n{things}; {} an episode\nsignature: {}\n\n{}\none of its maps (seed 0, map 0):\n\n{}",
+        description.name,
+        description.about,
+        count(description.steps as usize, "step"),
+        signature.describe(&signature.ids().collect()),
+        to_text(&description.machine),
+        Frame::of_map(task, &map).to_text(false),
+    ))
+}

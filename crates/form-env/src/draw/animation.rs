@@ -1,0 +1,142 @@
+//! An episode as an animation: SVG, in which the agent moves over one drawing of the room, and GIF.
+
+use std::fmt::Write;
+
+use super::frame::Frame;
+use super::raster::Pixels;
+use super::{scene, svg};
+use crate::env::environment::Environment;
+use crate::env::spec::Cell;
+use crate::error::{Error, Result};
+use crate::grid::map::Map;
+use crate::grid::rules::Direction;
+use crate::tasks::task::Task;
+use crate::tasks::world::GridWorld;
+
+/// Where the agent went in an episode.
+#[derive(Clone, Debug)]
+pub struct Walk<'a> {
+    task: &'a Task,
+    map: &'a Map,
+    poses: Vec<(Cell, Direction)>,
+}
+
+/// How fast an animation goes.
+const MILLISECONDS_A_STEP: usize = 150;
+/// For how many steps its end is shown.
+const REST: usize = 8;
+/// How carefully the colours of a frame are chosen if it has more than 256: from 1, the best, to 30.
+const QUALITY: i32 = 10;
+
+impl<'a> Walk<'a> {
+    /// The walk that takes these actions from where the world is now, as far as the episode goes.
+    pub fn new(world: &'a GridWorld, actions: impl IntoIterator<Item = usize>) -> Result<Self> {
+        let mut walker = world.clone();
+        let mut poses = vec![(walker.agent(), walker.direction())];
+        for action in actions {
+            let over = walker.step(action)?.is_over();
+            poses.push((walker.agent(), walker.direction()));
+            if over {
+                break;
+            }
+        }
+        Ok(Self {
+            task: world.task(),
+            map: world.map(),
+            poses,
+        })
+    }
+
+    /// The number of steps.
+    pub fn steps(&self) -> usize {
+        self.poses.len() - 1
+    }
+
+    fn room(&self) -> Frame<'a> {
+        Frame::of_map(self.task, self.map)
+    }
+
+    /// The walk as an animated SVG file.
+    pub fn to_svg(&self) -> String {
+        let frames = self.poses.len() + REST;
+        let (mut times, mut places, mut turns) = (String::new(), String::new(), String::new());
+        for (i, (cell, direction)) in self.poses.iter().enumerate() {
+            let separator = if i == 0 { "" } else { ";" };
+            let _ = write!(times, "{separator}{:.5}", i as f64 / frames as f64);
+            let _ = write!(places, "{separator}{} {}", cell.x, cell.y);
+            let _ = write!(turns, "{separator}{} .5 .5", 90 * *direction as usize);
+        }
+        let seconds = (frames * MILLISECONDS_A_STEP) as f64 / 1000.0;
+        // A drawing that looks to the east, moved and turned at the beginning of each step; where nothing is animated, it
+        // stands where the walk begins.
+        let moved = |kind: &str, values: &str| {
+            let first = values.split(';').next().unwrap_or_default();
+            format!(
+                "<g transform=\"{kind}({first})\">\n<animateTransform attributeName=\"transform\" type=\"{kind}\" calcMode=\"discrete\" dur=\"{seconds}s\" repeatCount=\"indefinite\" keyTimes=\"{times}\" values=\"{values}\"/>\n"
+            )
+        };
+        let origin = Cell { x: 0, y: 0 };
+        let room = self.room();
+        [
+            &svg::open(&room),
+            &svg::shapes(&scene::room(&room)),
+            &moved("translate", &places),
+            &moved("rotate", &turns),
+            &svg::shapes(&scene::agent(origin, Direction::East)),
+            "</g>\n</g>\n</svg>\n",
+        ]
+        .concat()
+    }
+
+    /// The walk as a GIF file, `scale` pixels a cell (from 4 to 256).
+    pub fn to_gif(&self, scale: usize) -> Result<Vec<u8>> {
+        let room = Pixels::of_room(&self.room(), scale)?;
+        let mut file = Vec::new();
+        self.write_gif(&room, scale, &mut file)
+            .map_err(|error| Error::Picture(error.to_string()))?;
+        Ok(file)
+    }
+
+    /// The first frame is the whole picture, each further one the cells that changed.
+    fn write_gif(
+        &self,
+        room: &Pixels,
+        scale: usize,
+        file: &mut Vec<u8>,
+    ) -> std::result::Result<(), gif::EncodingError> {
+        // No side is longer than 16 bits can say.
+        let (width, height) = (room.width as u16, room.height as u16);
+        let mut encoder = gif::Encoder::new(file, width, height, &[])?;
+        encoder.set_repeat(gif::Repeat::Infinite)?;
+        let mut before: Option<Cell> = None;
+        for (i, (cell, direction)) in self.poses.iter().enumerate() {
+            let mut picture = room.clone();
+            picture.draw(&scene::agent(*cell, *direction), scale);
+            let changed = match before {
+                None => picture,
+                Some(old) => {
+                    let (left, right) = (old.x.min(cell.x), old.x.max(cell.x) + 1);
+                    let (top, bottom) = (old.y.min(cell.y), old.y.max(cell.y) + 1);
+                    picture.part(left * scale, top * scale, right * scale, bottom * scale)
+                }
+            };
+            let corner = before.map_or(Cell { x: 0, y: 0 }, |old| Cell {
+                x: old.x.min(cell.x),
+                y: old.y.min(cell.y),
+            });
+            let (wide, high) = (changed.width as u16, changed.height as u16);
+            let mut frame = gif::Frame::from_rgb_speed(wide, high, &changed.rgb, QUALITY);
+            (frame.left, frame.top) = ((corner.x * scale) as u16, (corner.y * scale) as u16);
+            let shown = if i + 1 == self.poses.len() {
+                1 + REST
+            } else {
+                1
+            };
+            frame.delay = (shown * MILLISECONDS_A_STEP / 10) as u16;
+            frame.dispose = gif::DisposalMethod::Keep;
+            encoder.write_frame(&frame)?;
+            before = Some(*cell);
+        }
+        Ok(())
+    }
+}

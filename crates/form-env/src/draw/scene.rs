@@ -1,0 +1,121 @@
+//! A picture as shapes, in the paper's look: black cells with grey lines, grey walls, a green goal, orange lava, coloured balls
+//! with their numbers, and the agent as a red triangle. A cell is one unit wide.
+
+use std::fmt::Write;
+
+use super::digits;
+use super::frame::Frame;
+use super::palette::{self, Rgb};
+use crate::env::spec::Cell;
+use crate::grid::map::Thing;
+use crate::grid::rules::Direction;
+
+/// A path in the notation of SVG, filled or drawn as a line.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Shape {
+    pub(crate) path: String,
+    pub(crate) colour: Rgb,
+    /// The width of the line; a shape without one is filled.
+    pub(crate) line: Option<f32>,
+}
+
+impl Shape {
+    fn filled(path: String, colour: Rgb) -> Self {
+        let line = None;
+        Self { path, colour, line }
+    }
+}
+
+/// The radius of a ball.
+const BALL: f32 = 0.36;
+/// The height of the numbers of one and of more digits, and the width of their strokes.
+const DIGIT: f32 = 0.34;
+const SMALL_DIGIT: f32 = 0.3;
+const STROKE: f32 = 0.055;
+const GRID_LINE: f32 = 0.03;
+
+/// Everything but the agent.
+pub(crate) fn room(frame: &Frame<'_>) -> Vec<Shape> {
+    let room = frame.task.room();
+    let (width, height) = (room.width(), room.height());
+    let floor = rectangle(0, 0, width, height);
+    let mut walls = String::new();
+    let mut shapes = vec![Shape::filled(floor, palette::BLACK)];
+    let mut things = Vec::new();
+    for cell in frame.cells() {
+        let square = rectangle(cell.x, cell.y, 1, 1);
+        if room.is_wall(cell) {
+            walls += &square;
+        }
+        match frame.thing(cell) {
+            None => {}
+            Some(Thing::Goal) => shapes.push(Shape::filled(square, palette::GOAL)),
+            Some(Thing::Lava) => shapes.push(Shape::filled(square, palette::LAVA)),
+            Some(Thing::Checkpoint { colour, number }) => {
+                let (x, y) = (cell.x as f32 + 0.5, cell.y as f32 + 0.5);
+                things.push(Shape::filled(circle(x, y, BALL), colour.rgb()));
+                let size = if number < 10 { DIGIT } else { SMALL_DIGIT };
+                things.push(Shape {
+                    path: digits::number(number, x, y, size),
+                    colour: colour.ink(),
+                    line: Some(STROKE),
+                });
+            }
+        }
+    }
+    shapes.push(Shape::filled(walls, palette::WALL));
+    shapes.push(Shape {
+        path: lines(width, height),
+        colour: palette::LINES,
+        line: Some(GRID_LINE),
+    });
+    shapes.append(&mut things);
+    shapes
+}
+
+/// The agent in its cell.
+pub(crate) fn agent(cell: Cell, direction: Direction) -> Vec<Shape> {
+    // As it looks to the east, around the middle of the cell.
+    let corners = [(0.4, 0.0), (-0.4, 0.3), (-0.4, -0.3)];
+    let (middle_x, middle_y) = (cell.x as f32 + 0.5, cell.y as f32 + 0.5);
+    let turned = corners.map(|(x, y)| match direction {
+        Direction::East => (middle_x + x, middle_y + y),
+        Direction::South => (middle_x - y, middle_y + x),
+        Direction::West => (middle_x - x, middle_y - y),
+        Direction::North => (middle_x + y, middle_y - x),
+    });
+    let mut path = String::new();
+    for (letter, (x, y)) in "MLL".chars().zip(turned) {
+        let _ = write!(path, "{letter}{x:.2} {y:.2}");
+    }
+    path.push('Z');
+    let outline = Shape {
+        path: path.clone(),
+        colour: palette::BLACK,
+        line: Some(STROKE),
+    };
+    vec![outline, Shape::filled(path, palette::AGENT)]
+}
+
+fn rectangle(x: usize, y: usize, width: usize, height: usize) -> String {
+    format!("M{x} {y}h{width}v{height}h-{width}z")
+}
+
+fn circle(x: f32, y: f32, radius: f32) -> String {
+    let (left, across) = (x - radius, 2.0 * radius);
+    format!(
+        "M{left:.2} {y:.2}a{radius:.2} {radius:.2} 0 1 0 {across:.2} 0a{radius:.2} {radius:.2} 0 1 0 -{across:.2} 0z"
+    )
+}
+
+/// The lines between the cells.
+fn lines(width: usize, height: usize) -> String {
+    let mut path = String::new();
+    for x in 0..=width {
+        let _ = write!(path, "M{x} 0v{height}");
+    }
+    for y in 0..=height {
+        let _ = write!(path, "M0 {y}h{width}");
+    }
+    path
+}

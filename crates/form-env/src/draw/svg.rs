@@ -1,0 +1,51 @@
+//! Drawing as SVG.
+
+use std::fmt::Write;
+
+use super::frame::Frame;
+use super::palette::Rgb;
+use super::scene::{self, Shape};
+
+/// Points of the picture for a cell.
+const SCALE: usize = 32;
+
+impl Frame<'_> {
+    /// The picture as an SVG file.
+    pub fn to_svg(&self) -> String {
+        let mut svg = open(self);
+        svg += &shapes(&scene::room(self));
+        if let Some((cell, direction)) = self.agent {
+            svg += &shapes(&scene::agent(cell, direction));
+        }
+        svg + "</svg>\n"
+    }
+}
+
+/// The first lines of a file.
+pub(crate) fn open(frame: &Frame<'_>) -> String {
+    let (width, height) = (frame.task.room().width(), frame.task.room().height());
+    let (points_wide, points_high) = (width * SCALE, height * SCALE);
+    let name = frame.task.name();
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{points_wide}\" height=\"{points_high}\">\n<title>{name}</title>\n"
+    )
+}
+
+pub(crate) fn shapes(shapes: &[Shape]) -> String {
+    let mut svg = String::new();
+    for Shape { path, colour, line } in shapes {
+        let colour = hex(*colour);
+        let _ = match line {
+            None => writeln!(svg, "<path d=\"{path}\" fill=\"{colour}\"/>"),
+            Some(width) => writeln!(
+                svg,
+                "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linecap=\"round\" stroke-linejoin=\"round\"/>"
+            ),
+        };
+    }
+    svg
+}
+
+fn hex([red, green, blue]: Rgb) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}

@@ -1,0 +1,83 @@
+//! Drawing in text: three characters a cell, in colour where a terminal shows it.
+
+use std::fmt::Write;
+
+use super::frame::Frame;
+use super::palette::{self, Rgb};
+use crate::env::spec::Cell;
+use crate::grid::map::Thing;
+use crate::grid::rules::Direction;
+
+/// A cell as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glyph {
+    /// Three characters.
+    pub text: String,
+    /// The colour of the characters.
+    pub ink: Rgb,
+    /// The colour behind them.
+    pub paper: Rgb,
+}
+
+impl Frame<'_> {
+    /// A cell as text: `###` a wall, `y0` a checkpoint (the first letter of its colour, `e` for grey, and its number), `G` the
+    /// goal, `~~~` lava, and the agent as `>`, `v`, `<` or `^`.
+    pub fn glyph(&self, cell: Cell) -> Glyph {
+        let (text, ink, paper) = match (self.agent, self.thing(cell)) {
+            _ if self.task.room().is_wall(cell) => ("###".to_owned(), palette::WALL, palette::WALL),
+            (Some((at, direction)), thing) if at == cell => {
+                let paper = match thing {
+                    Some(Thing::Goal) => palette::GOAL,
+                    Some(Thing::Lava) => palette::LAVA,
+                    _ => palette::BLACK,
+                };
+                (format!(" {} ", arrow(direction)), palette::AGENT, paper)
+            }
+            (_, None) => (" . ".to_owned(), palette::LINES, palette::BLACK),
+            (_, Some(Thing::Goal)) => (" G ".to_owned(), palette::BLACK, palette::GOAL),
+            (_, Some(Thing::Lava)) => ("~~~".to_owned(), palette::BLACK, palette::LAVA),
+            (_, Some(Thing::Checkpoint { colour, number })) => {
+                let letter = match colour.as_str() {
+                    // Green has the first letter already.
+                    "grey" => 'e',
+                    name => name.chars().next().unwrap_or('?'),
+                };
+                let text = format!("{letter}{number}");
+                (format!("{text:^3}"), colour.rgb(), palette::BLACK)
+            }
+        };
+        Glyph { text, ink, paper }
+    }
+
+    /// The whole picture, a line a row, with the colours as escape sequences of terminals if they are wanted.
+    pub fn to_text(&self, colours: bool) -> String {
+        let last = self.task.room().width() - 1;
+        let mut text = String::new();
+        for cell in self.cells() {
+            let glyph = self.glyph(cell);
+            if colours {
+                let ([r, g, b], [pr, pg, pb]) = (glyph.ink, glyph.paper);
+                let _ = write!(
+                    text,
+                    "\x1b[38;2;{r};{g};{b};48;2;{pr};{pg};{pb}m{}\x1b[0m",
+                    glyph.text
+                );
+            } else {
+                text += &glyph.text;
+            }
+            if cell.x == last {
+                text.push('\n');
+            }
+        }
+        text
+    }
+}
+
+fn arrow(direction: Direction) -> char {
+    match direction {
+        Direction::East => '>',
+        Direction::South => 'v',
+        Direction::West => '<',
+        Direction::North => '^',
+    }
+}

@@ -1,0 +1,7 @@
+//! The interface through which policies meet a labelled environment, and the checker that any environment can be put
+//! through.
+
+pub(crate) mod checker;
+pub(crate) mod environment;
+pub(crate) mod random;
+pub(crate) mod spec;

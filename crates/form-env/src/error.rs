@@ -1,0 +1,121 @@
+//! The errors of the crate: what is wrong, where, and what to do about it.
+
+use std::error::Error as StdError;
+use std::io;
+
+use form_core::Snippet;
+
+/// The crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A task file that does not say what it should, with the place and a picture of it.
+    #[error("{0}")]
+    Syntax(Box<Snippet>),
+
+    /// The text of a task's machine is broken.
+    #[error("{source}")]
+    Machine {
+        /// What is wrong with it, and where.
+        source: form_core::Error,
+    },
+
+    /// A task that cannot be.
+    #[error("task `{task}`: {problem}")]
+    Task {
+        /// The task.
+        task: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// No built-in task has this name.
+    #[error("no task `{name}`: there are {known}; a file of your own ends in .toml")]
+    UnknownTask {
+        /// The name that was given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+
+    /// Random maps of a task were drawn and none would do.
+    #[error("task `{task}`: none of {draws} maps drawn {wanted}")]
+    NoMap {
+        /// The task.
+        task: String,
+        /// How many were drawn.
+        draws: usize,
+        /// What was asked of them.
+        wanted: &'static str,
+    },
+
+    /// An action beyond those there are.
+    #[error("no action {action}: there are {actions}, counted from 0")]
+    NoSuchAction {
+        /// The action that was given.
+        action: usize,
+        /// The number of actions.
+        actions: usize,
+    },
+
+    /// Too few or too many of something.
+    #[error("expected {expected} {what}, got {given}")]
+    WrongNumber {
+        /// Of what.
+        what: &'static str,
+        /// How many there should be.
+        expected: usize,
+        /// How many there were.
+        given: usize,
+    },
+
+    /// Nothing where there must be something.
+    #[error("no {what}: at least one is needed")]
+    None {
+        /// Of what.
+        what: &'static str,
+    },
+
+    /// A file that cannot be read.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+
+    /// A picture that cannot be drawn or written.
+    #[error("cannot draw the picture: {0}")]
+    Picture(String),
+
+    /// An error of an environment outside this crate.
+    #[error("the environment failed: {0}")]
+    Environment(#[source] Box<dyn StdError + Send + Sync>),
+}
+
+impl Error {
+    /// Names the file the error is in, where it has a place but no file yet.
+    #[must_use]
+    pub fn in_file(self, name: &str) -> Self {
+        match self {
+            Self::Syntax(snippet) => Self::Syntax(Box::new(snippet.in_file(name))),
+            Self::Machine { source } => Self::Machine {
+                source: source.in_file(name),
+            },
+            other => other,
+        }
+    }
+
+    /// The line and column of the error, from 1, where it has them.
+    pub fn position(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Syntax(snippet) => Some(snippet.position()),
+            Self::Machine { source } => source.position(),
+            _ => None,
+        }
+    }
+}

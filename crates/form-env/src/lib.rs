@@ -1,0 +1,39 @@
+//! Worlds that speak in labels: the interface through which policies meet a labelled environment, the grid world of the
+//! paper, and its tasks.
+//!
+//! - **The interface**: [`Environment`] is one world, [`Worlds`] many of them stepped together; [`check_environment`]
+//!   puts any environment to the test. All randomness comes from a [`generator`] that is passed in.
+//! - **The grid world**: a [`Task`] is a [`Room`], what lies in it and the machine that says when the task is done.
+//!   [`Task::builtin`] has those of the paper, [`Task::open`] reads a file, [`Task::maps`] draws maps that can be solved.
+//!   [`GridWorld`] plays one world, [`GridWorlds`] many.
+//! - **Pictures**: a [`Frame`] is drawn as text, SVG or PNG, a [`Walk`] as an animated SVG or GIF.
+
+mod draw;
+mod env;
+mod error;
+mod grid;
+mod tasks;
+mod vector;
+
+pub use draw::animation::Walk;
+pub use draw::frame::Frame;
+pub use draw::palette::Rgb;
+pub use draw::text::Glyph;
+pub use env::checker::{CheckOptions, Violation, check_environment};
+pub use env::environment::Environment;
+pub use env::random::{Random, Stream, generator};
+pub use env::spec::{Cell, Channel, Feature, Outcome, Planes, Spec};
+pub use error::{Error, Result};
+pub use grid::colour::Colour;
+pub use grid::map::{MOST_THINGS, Map, Thing};
+pub use grid::room::{Area, LONGEST_SIDE, Room};
+pub use grid::rules::{Action, Direction};
+pub use grid::view::View;
+pub use tasks::builtin::builtin_tasks;
+pub use tasks::maps::{Maps, Split, Starts};
+pub use tasks::solution::solution;
+pub use tasks::task::{Task, TaskDescription};
+pub use tasks::world::{Actions, GridWorld, WorldOptions};
+pub use vector::copies::Copies;
+pub use vector::grid_worlds::GridWorlds;
+pub use vector::worlds::Worlds;

@@ -1,0 +1,70 @@
+//! The tasks of the paper, each a task file like those that users write.
+
+use std::path::Path;
+
+use super::file;
+use super::task::Task;
+use crate::error::{Error, Result};
+
+/// The task files.
+const FILES: [&str; 5] = [
+    include_str!("../../tasks/all-yellow.toml"),
+    include_str!("../../tasks/all-yellow-4.toml"),
+    include_str!("../../tasks/all-yellow-6.toml"),
+    include_str!("../../tasks/green-but-one.toml"),
+    include_str!("../../tasks/blue-all-yellow-7.toml"),
+];
+
+/// The machine files that they name.
+const MACHINES: [(&str, &str); 3] = [
+    (
+        "all_yellow.form",
+        include_str!("../../tasks/all_yellow.form"),
+    ),
+    (
+        "green_but_one.form",
+        include_str!("../../tasks/green_but_one.form"),
+    ),
+    (
+        "blue_all_yellow_7.form",
+        include_str!("../../tasks/blue_all_yellow_7.form"),
+    ),
+];
+
+/// The tasks of the paper: `all-yellow`, `all-yellow-4`, `all-yellow-6`, `green-but-one`, `blue-all-yellow-7`.
+pub fn builtin_tasks() -> Vec<Task> {
+    let machine = |name: &Path| {
+        let known = MACHINES.iter().find(|(known, _)| Path::new(known) == name);
+        known.map_or_else(
+            || Err(std::io::ErrorKind::NotFound.into()),
+            |(_, text)| Ok((*text).to_owned()),
+        )
+    };
+    (FILES.iter())
+        .map(|text| {
+            file::read(text, Path::new(""), &machine).expect("the built-in tasks are tested")
+        })
+        .collect()
+}
+
+impl Task {
+    /// The built-in task of that name.
+    ///
+    /// ```
+    /// let task = form_env::Task::builtin("all-yellow")?;
+    /// assert_eq!(task.signature().len(), 13);
+    /// # Ok::<(), form_env::Error>(())
+    /// ```
+    pub fn builtin(name: &str) -> Result<Self> {
+        let mut tasks = builtin_tasks();
+        match tasks.iter().position(|task| task.name() == name) {
+            Some(i) => Ok(tasks.swap_remove(i)),
+            None => Err(Error::UnknownTask {
+                name: name.to_owned(),
+                known: (tasks.iter().map(Task::name))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            }),
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Task files in TOML: reading them, with the place of every mistake, and writing them.
+//!
+//! ```toml
+//! name = "two-rooms"
+//! about = "Visit any red checkpoint, then the goal."
+//! machine = "two_rooms.form"      # a file beside this one, or the machine itself in '''…'''
+//! steps = 500
+//! lava = 2                        # none if left out
+//!
+//! [room]                          # or room = "paper"
+//! rows = [                        # or size = [9, 5] and goal = [7, 3]
+//!     "#########",
+//!     "#...#...#",
+//!     "#.......#",
+//!     "#...#..G#",
+//!     "#########",
+//! ]
+//! area = [1, 1, 6, 3]             # where checkpoints may lie: left, top, right, bottom; anywhere if left out
+//!
+//! [checkpoints]
+//! red = 2
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io;
+use std::path::Path;
+
+use form_core::{Machine, Snippet};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::room_file;
+use super::table::{Table, fault};
+use super::task::{Part, Task, TaskDescription};
+use crate::error::{Error, Result};
+use crate::grid::colour::Colour;
+use crate::grid::room::Room;
+
+/// How a machine file that a task names is read.
+pub(crate) type ReadMachine<'a> = dyn Fn(&Path) -> io::Result<String> + 'a;
+
+const KEYS: [&str; 7] = [
+    "name",
+    "about",
+    "machine",
+    "room",
+    "steps",
+    "lava",
+    "checkpoints",
+];
+
+/// The limit of steps where a file does not set one: the paper's.
+const STEPS: u32 = 3000;
+
+/// Reads a task file.
+///
+/// Machine files are named relative to `folder`.
+pub(crate) fn read(text: &str, folder: &Path, read_machine: &ReadMachine<'_>) -> Result<Task> {
+    let document = DeTable::parse(text).map_err(|error| {
+        let at = error.span().unwrap_or(0..0);
+        fault(text, at, error.message())
+    })?;
+    let end = text.len()..text.len();
+    let table = Table::new(text, document.get_ref(), end, &KEYS)?;
+    let machine = table.required("machine")?;
+    let checkpoints = match table.get("checkpoints") {
+        Some(value) => read_checkpoints(text, value)?,
+        None => BTreeMap::new(),
+    };
+    let description = TaskDescription {
+        name: table.string(table.required("name")?)?.to_owned(),
+        about: match table.get("about") {
+            Some(about) => table.string(about)?.to_owned(),
+            None => String::new(),
+        },
+        room: read_room(text, &table)?,
+        checkpoints,
+        lava: table.get("lava").map_or(Ok(0), |lava| table.number(lava))?,
+        steps: match table.get("steps") {
+            Some(steps) => u32::try_from(table.number(steps)?).map_err(|_| {
+                let problem = format!("an episode has at most {} steps", u32::MAX);
+                fault(text, steps.span(), problem)
+            })?,
+            None => STEPS,
+        },
+        machine: read_machine_of(&table, machine, folder, read_machine)?,
+    };
+    Task::check(description).map_err(|(part, problem)| {
+        let key = match part {
+            Part::Name => "name",
+            Part::Checkpoints => "checkpoints",
+            Part::Lava => "lava",
+            Part::Steps => "steps",
+            Part::Machine => "machine",
+        };
+        let at = table.get(key).map_or(0..0, Spanned::span);
+        fault(text, at, problem)
+    })
+}
+
+fn read_room(text: &str, table: &Table<'_>) -> Result<Room> {
+    let room = table.required("room")?;
+    match room.get_ref() {
+        DeValue::String(name) if name == "paper" => Ok(Room::paper()),
+        DeValue::Table(inside) => room_file::read(text, room.span(), inside),
+        _ => Err(fault(
+            text,
+            room.span(),
+            "expected \"paper\", the room of the paper, or a table with `rows` or `size`",
+        )),
+    }
+}
+
+fn read_checkpoints(text: &str, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<Colour, usize>> {
+    let Some(inside) = value.get_ref().as_table() else {
+        let problem = "expected a table of colours and numbers, as in `yellow = 2`";
+        return Err(fault(text, value.span(), problem));
+    };
+    let known = Colour::ALL.map(Colour::as_str);
+    let table = Table::new(text, inside, value.span(), &known)?;
+    let mut checkpoints = BTreeMap::new();
+    for colour in Colour::ALL {
+        if let Some(count) = table.get(colour.as_str()) {
+            checkpoints.insert(colour, table.number(count)?);
+        }
+    }
+    Ok(checkpoints)
+}
+
+/// The machine: a text of several lines is the machine itself, everything else the name of its file.
+fn read_machine_of(
+    table: &Table<'_>,
+    value: &Spanned<DeValue<'_>>,
+    folder: &Path,
+    read: &ReadMachine<'_>,
+) -> Result<Machine> {
+    let machine = table.string(value)?;
+    if machine.contains('\n') {
+        // As many lines before it as in the file, so that its mistakes are where they are found.
+        let span = value.span();
+        let quotes = &table.text[span.start..span.end.min(span.start + 4)];
+        let lines = table.text[..span.start].matches('\n').count() + quotes.matches('\n').count();
+        return parse_machine(&("\n".repeat(lines) + machine));
+    }
+    let path = folder.join(machine);
+    let text = read(&path).map_err(|error| {
+        let problem = format!("cannot read the machine file `{}`: {error}", path.display());
+        fault(table.text, value.span(), problem)
+    })?;
+    parse_machine(&text).map_err(|error| error.in_file(&path.display().to_string()))
+}
+
+fn parse_machine(text: &str) -> Result<Machine> {
+    let machine = if text.trim_start().starts_with('{') {
+        Machine::from_json(text)
+    } else {
+        text.parse()
+    };
+    machine.map_err(|source| Error::Machine { source })
+}
+
+impl Task {
+    /// Reads the text of a task file whose machine is written in it.
+    pub fn from_toml(text: &str) -> Result<Self> {
+        read(text, Path::new(""), &|_: &Path| {
+            Err(io::Error::other("only the text of the task is at hand"))
+        })
+    }
+
+    /// Reads a task file; machine files are looked for beside it.
+    pub fn open(path: &Path) -> Result<Self> {
+        let name = path.display().to_string();
+        let text = std::fs::read(path).map_err(|source| Error::Io {
+            path: name.clone(),
+            source,
+        })?;
+        let text = String::from_utf8(text).map_err(|error| {
+            let good = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+            let problem = "not UTF-8 text, as task files are".to_owned();
+            Error::Syntax(Box::new(
+                Snippet::new(&text, good..good, problem).in_file(&name),
+            ))
+        })?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let from_disk = |file: &Path| std::fs::read_to_string(file);
+        read(&text, folder, &from_disk).map_err(|error| error.in_file(&name))
+    }
+
+    /// The built-in task of that name, or, for a name that ends in `.toml`, the task of that file.
+    pub fn find(name: &str) -> Result<Self> {
+        if Path::new(name)
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
+            Self::open(Path::new(name))
+        } else {
+            Self::builtin(name)
+        }
+    }
+
+    /// A task file with everything in it, the machine too; reading it gives the same task.
+    pub fn to_toml(&self) -> String {
+        let task = self.description();
+        let string = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        let mut text = String::new();
+        let _ = writeln!(text, "name = {}", string(&task.name));
+        let _ = writeln!(text, "about = {}", string(&task.about));
+        let _ = writeln!(text, "machine = '''\n{}'''", task.machine);
+        let _ = writeln!(text, "steps = {}", task.steps);
+        if task.lava > 0 {
+            let _ = writeln!(text, "lava = {}", task.lava);
+        }
+        text += &room_file::write(&task.room);
+        text += "\n[checkpoints]\n";
+        for (colour, count) in &task.checkpoints {
+            let _ = writeln!(text, "{colour} = {count}");
+        }
+        text
+    }
+}

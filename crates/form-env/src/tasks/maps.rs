@@ -1,0 +1,228 @@
+//! The maps of a task, drawn from a seed: map `i` is the same however many are drawn, and held-out maps are maps that no
+//! training run ever sees.
+//!
+//! Every map is drawn from a stream of its own. Whether a map is held out is a property of the map itself: an eighth of
+//! all maps are, told by a hash of what can be seen of them. Training maps are drawn from the others, so that the two never
+//! meet, whatever the seeds, the number of maps, or whether every episode draws its own. A task that has only few maps holds
+//! none out. Maps on which the task cannot be completed are drawn again.
+
+use std::sync::Arc;
+
+use rand::{Rng, RngExt};
+use rayon::prelude::*;
+
+use super::solvable;
+use super::task::{Task, TaskDescription};
+use crate::env::random::{Stream, generator};
+use crate::env::spec::Cell;
+use crate::error::{Error, Result};
+use crate::grid::map::{Content, Map, NOTHING, Thing};
+use crate::grid::room::CellNumber;
+use crate::grid::rules::Pose;
+
+/// Which maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Split {
+    /// Those to train on.
+    Training,
+    /// Those that no training run sees.
+    HeldOut,
+}
+
+/// One map in so many is held out.
+const HELD_OUT: u64 = 8;
+
+/// A task with fewer maps than this holds none out.
+const FEW_MAPS: f64 = 1000.0;
+
+/// A task whose maps fail so often is given up.
+const MOST_DRAWS: usize = 10_000;
+
+/// The maps that worlds are played on.
+#[derive(Clone, Debug)]
+pub enum Maps {
+    /// These, one after the other.
+    Set(Arc<[Map]>),
+    /// A new one every episode.
+    Fresh(Split),
+}
+
+impl Task {
+    /// The first `count` maps of a seed.
+    pub fn maps(&self, seed: u64, split: Split, count: usize) -> Result<Arc<[Map]>> {
+        let draw = |i| self.map(seed, split, i);
+        (0..count as u64).into_par_iter().map(draw).collect()
+    }
+
+    /// One map of a seed.
+    pub fn map(&self, seed: u64, split: Split, number: u64) -> Result<Map> {
+        let stream = match split {
+            Split::Training => Stream::Map(number),
+            Split::HeldOut => Stream::HeldOutMap(number),
+        };
+        self.draw_map(split, &mut generator(seed, stream))
+    }
+
+    /// Draws maps until one can be solved and belongs to the split.
+    pub(crate) fn draw_map(&self, split: Split, random: &mut dyn Rng) -> Result<Map> {
+        let mut of_the_split = 0;
+        for _ in 0..MOST_DRAWS {
+            let contents = self.draw_contents(random);
+            if self.split_of(&contents) != split {
+                continue;
+            }
+            of_the_split += 1;
+            let starts = solvable::starts(self, &contents);
+            if !starts.is_empty() {
+                let own_start = draw_start(&starts, random);
+                return Ok(Map {
+                    contents,
+                    starts: starts.into(),
+                    own_start,
+                });
+            }
+        }
+        Err(Error::NoMap {
+            task: self.name().to_owned(),
+            draws: MOST_DRAWS,
+            wanted: match split {
+                _ if of_the_split > 0 => "can be completed",
+                Split::HeldOut => "is held out: it has too few different maps",
+                Split::Training => "is one to train on",
+            },
+        })
+    }
+
+    /// Checkpoints at distinct cells of their area, lava at others, all equally likely.
+    pub(crate) fn draw_contents(&self, random: &mut dyn Rng) -> Box<[Content]> {
+        let room = self.room();
+        let mut contents = vec![NOTHING; room.walls().len()].into_boxed_slice();
+        contents[usize::from(room.number(room.goal()))] = self.goal();
+        let mut put = |contents: &mut [Content], among: &mut Vec<CellNumber>, content: Content| {
+            // Task::new has made sure that there are enough cells.
+            let chosen = among.swap_remove(random.random_range(0..among.len()));
+            contents[usize::from(chosen)] = content;
+        };
+        let in_area = |number: &CellNumber| room.area().contains(room.cell(*number));
+        let mut free: Vec<CellNumber> = room.free().filter(in_area).collect();
+        let mut checkpoints: Vec<(usize, Content)> = (self.things().iter().zip(1..))
+            .filter_map(|(thing, content)| match thing {
+                Thing::Checkpoint { number, .. } => Some((*number, content)),
+                Thing::Goal | Thing::Lava => None,
+            })
+            .collect();
+        checkpoints.sort_unstable();
+        for (_, content) in checkpoints {
+            put(&mut contents, &mut free, content);
+        }
+        if let Some(lava) = self.lava() {
+            let mut free: Vec<CellNumber> = (room.free())
+                .filter(|number| contents[usize::from(*number)] == NOTHING)
+                .collect();
+            for _ in 0..self.description().lava {
+                put(&mut contents, &mut free, lava);
+            }
+        }
+        contents
+    }
+
+    /// The split that a map belongs to. Checkpoints of one colour look alike, so exchanging them makes no difference.
+    fn split_of(&self, contents: &[Content]) -> Split {
+        if !self.holds_out {
+            return Split::Training;
+        }
+        let looks = |content: &Content| match self.legend.thing(*content) {
+            None => 0,
+            Some(Thing::Goal) => 1,
+            Some(Thing::Lava) => 2,
+            Some(Thing::Checkpoint { colour, .. }) => 3 + colour as u64,
+        };
+        // FNV-1a, finished as SplitMix64 does so that the low bits depend on everything.
+        let hash = contents
+            .iter()
+            .map(looks)
+            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, look| {
+                (hash ^ look).wrapping_mul(0x0100_0000_01b3)
+            });
+        let hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        if (hash ^ hash >> 31).is_multiple_of(HELD_OUT) {
+            Split::HeldOut
+        } else {
+            Split::Training
+        }
+    }
+
+    /// The split that a map belongs to.
+    pub fn split(&self, map: &Map) -> Split {
+        self.split_of(&map.contents)
+    }
+
+    /// Fails for a map that cannot be one of this task.
+    pub(crate) fn expect_own(&self, map: &Map) -> Result<()> {
+        let (walls, things) = (self.room().walls(), self.things().len());
+        let fits = map.contents.len() == walls.len()
+            && (map.contents.iter()).all(|content| usize::from(*content) <= things)
+            && (map.starts.iter()).all(|cell| !walls[usize::from(*cell)]);
+        if fits {
+            return Ok(());
+        }
+        Err(Error::Task {
+            task: self.name().to_owned(),
+            problem: "the map is one of another task".to_owned(),
+        })
+    }
+
+    /// The thing in a cell of a map.
+    pub fn thing(&self, map: &Map, cell: Cell) -> Option<Thing> {
+        map.thing(self.room(), &self.legend, cell)
+    }
+}
+
+/// Whether a task has maps enough that some can be held out. Everything must have found a place.
+pub(crate) fn are_many(description: &TaskDescription) -> bool {
+    let room = &description.room;
+    let ways = |count: usize, free: usize| -> f64 {
+        (0..count)
+            .map(|i| (free - i) as f64 / (i + 1) as f64)
+            .product()
+    };
+    let in_area = |number: &CellNumber| room.area().contains(room.cell(*number));
+    let mut free = room.free().filter(in_area).count();
+    let mut maps = 1.0;
+    for count in description.checkpoints.values() {
+        maps *= ways(*count, free);
+        free -= count;
+    }
+    let checkpoints: usize = description.checkpoints.values().sum();
+    maps *= ways(description.lava, room.free().count() - checkpoints);
+    maps >= FEW_MAPS
+}
+
+/// Where episodes on a map start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Starts {
+    /// Anywhere that the task can be completed from, drawn anew for every episode.
+    #[default]
+    Anywhere,
+    /// Always where the map says: one cell and one direction, drawn with the map.
+    OfTheMap,
+}
+
+impl Starts {
+    /// Where an episode starts.
+    pub(crate) fn pose(self, map: &Map, random: &mut dyn Rng) -> Pose {
+        match self {
+            Self::Anywhere => draw_start(&map.starts, random),
+            Self::OfTheMap => map.own_start,
+        }
+    }
+}
+
+/// One of these cells, and a direction.
+fn draw_start(cells: &[CellNumber], random: &mut dyn Rng) -> Pose {
+    Pose {
+        cell: cells[random.random_range(0..cells.len())],
+        direction: random.random_range(0..4_u8),
+    }
+}

@@ -1,0 +1,274 @@
+//! A task: the description that people write, and what it comes to once it has been checked.
+
+use std::collections::BTreeMap;
+
+use form_core::{
+    Atom, AtomId, AtomSet, BoundMachine, Machine, Progress, QuantifiedAtom, Quantifier, Signature,
+    StateId,
+};
+
+use super::maps;
+use crate::env::spec::Outcome;
+use crate::error::{Error, Result};
+use crate::grid::colour::Colour;
+use crate::grid::map::{Content, Legend, MOST_THINGS, NOTHING, Thing};
+use crate::grid::room::Room;
+use crate::grid::rules::Rules;
+
+/// A task as it is described.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskDescription {
+    /// What it is called.
+    pub name: String,
+    /// What is to be done, in one sentence.
+    pub about: String,
+    /// Where.
+    pub room: Room,
+    /// How many checkpoints of each colour there are.
+    pub checkpoints: BTreeMap<Colour, usize>,
+    /// How many cells of lava there are.
+    pub lava: usize,
+    /// After how many steps an episode is cut off.
+    pub steps: u32,
+    /// The ground truth: when the task is done and when it has become impossible.
+    pub machine: Machine,
+}
+
+/// A task that has been checked and can be played.
+///
+/// Its machine stays inside the worlds: they use it to say how an episode ended. A learner is given a world, not the
+/// task.
+#[derive(Clone, Debug)]
+pub struct Task {
+    description: TaskDescription,
+    signature: Signature,
+    truth: BoundMachine,
+    pub(crate) legend: Legend,
+    pub(crate) rules: Rules,
+    /// What is observed, by content of the cell.
+    pub(crate) labels: Vec<AtomSet>,
+    /// What each state of the machine means for the episode.
+    pub(crate) verdicts: Vec<Outcome>,
+    /// Whether some maps are kept from training.
+    pub(crate) holds_out: bool,
+}
+
+/// The part of a description that is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Name,
+    Checkpoints,
+    Lava,
+    Steps,
+    Machine,
+}
+
+/// What is wrong with a description.
+pub(crate) type Fault = (Part, String);
+
+/// The most `forall`s of a state whose combinations are tried.
+const MOST_FORALLS: usize = 16;
+
+impl Task {
+    /// Checks the description.
+    pub fn new(description: TaskDescription) -> Result<Self> {
+        let task = description.name.clone();
+        Self::check(description).map_err(|(_, problem)| Error::Task { task, problem })
+    }
+
+    pub(crate) fn check(description: TaskDescription) -> Result<Self, Fault> {
+        let TaskDescription { room, steps, .. } = &description;
+        let name_is_good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if description.name.is_empty() || !description.name.chars().all(name_is_good) {
+            let problem = "a name consists of letters, digits, `-` and `_`";
+            return Err((Part::Name, problem.to_owned()));
+        }
+        if *steps == 0 {
+            return Err((Part::Steps, "an episode has at least one step".to_owned()));
+        }
+        check_room_for_things(&description)?;
+        let things = things(&description);
+        let signature = Signature::parse(things.iter().map(|thing| thing.atom()))
+            .map_err(|error| (Part::Checkpoints, error.to_string()))?;
+        let mut legend = things;
+        legend.sort_by_key(|thing| signature.id_of_text(&thing.atom()));
+        let truth = (description.machine.bind(&signature))
+            .map_err(|error| (Part::Machine, error.to_string()))?;
+        check_lava_ends_it(&truth, &signature)?;
+        let labels = std::iter::once(AtomSet::new())
+            .chain(signature.ids().map(|id| AtomSet::from_iter([id])))
+            .collect();
+        let verdicts = (truth.machine().state_ids())
+            .map(|state| match truth.machine().progress(state) {
+                Progress::Running => Outcome::Running,
+                Progress::Accepted => Outcome::Goal,
+                Progress::Rejected => Outcome::DeadEnd,
+            })
+            .collect();
+        let rules = Rules::new(room);
+        let holds_out = maps::are_many(&description);
+        Ok(Self {
+            description,
+            signature,
+            truth,
+            legend: Legend::new(legend),
+            rules,
+            labels,
+            verdicts,
+            holds_out,
+        })
+    }
+
+    /// As it was described.
+    pub fn description(&self) -> &TaskDescription {
+        &self.description
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.description.name
+    }
+
+    /// The room.
+    pub fn room(&self) -> &Room {
+        &self.description.room
+    }
+
+    /// The atoms that can be observed.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// The ground truth, bound to the signature.
+    pub fn truth(&self) -> &BoundMachine {
+        &self.truth
+    }
+
+    /// After how many steps an episode is cut off.
+    pub fn steps(&self) -> u32 {
+        self.description.steps
+    }
+
+    /// The things of its worlds in the order of their atoms in the signature; lava once, however much there is.
+    pub fn things(&self) -> &[Thing] {
+        self.legend.things()
+    }
+
+    /// What the machine's state means for the episode.
+    pub(crate) fn verdict(&self, state: StateId) -> Outcome {
+        self.verdicts[state.index()]
+    }
+
+    /// The content of the goal's cell.
+    pub(crate) fn goal(&self) -> Content {
+        self.legend.content(Thing::Goal).unwrap_or(NOTHING)
+    }
+
+    /// The content of cells with lava, if there are any.
+    pub(crate) fn lava(&self) -> Option<Content> {
+        self.legend.content(Thing::Lava)
+    }
+}
+
+/// The things of a world; checkpoints are numbered colour by colour, in the paper's order.
+fn things(description: &TaskDescription) -> Vec<Thing> {
+    let colours = Colour::ALL.into_iter().flat_map(|colour| {
+        let count = description.checkpoints.get(&colour).copied().unwrap_or(0);
+        std::iter::repeat_n(colour, count)
+    });
+    let mut things: Vec<Thing> = (colours.enumerate())
+        .map(|(number, colour)| Thing::Checkpoint { colour, number })
+        .collect();
+    things.push(Thing::Goal);
+    if description.lava > 0 {
+        things.push(Thing::Lava);
+    }
+    things
+}
+
+/// Whether everything finds a place, and the agent too.
+fn check_room_for_things(description: &TaskDescription) -> Result<(), Fault> {
+    let TaskDescription { room, lava, .. } = description;
+    // One of them could overflow; no room has so many cells.
+    let checkpoints =
+        (description.checkpoints.values()).fold(0_usize, |sum, count| sum.saturating_add(*count));
+    if checkpoints > MOST_THINGS - 2 {
+        let problem = format!(
+            "{checkpoints} checkpoints: at most {} can be told apart",
+            MOST_THINGS - 2
+        );
+        return Err((Part::Checkpoints, problem));
+    }
+    let free = room.free().count();
+    let in_area = (room.free())
+        .filter(|number| room.area().contains(room.cell(*number)))
+        .count();
+    if checkpoints > in_area {
+        let problem =
+            format!("{checkpoints} checkpoints, but only {in_area} cells are free for them");
+        return Err((Part::Checkpoints, problem));
+    }
+    if lava.saturating_add(checkpoints) >= free {
+        let problem = format!(
+            "{lava} cells of lava and {checkpoints} checkpoints, but only {free} cells are free, and the agent needs one"
+        );
+        return Err((Part::Lava, problem));
+    }
+    Ok(())
+}
+
+/// Lava ends an episode, so the machine must say so too: in every state, whatever has been seen there.
+///
+/// What a machine does depends on what was seen through its `forall`s alone, so it is enough to try every set of them that can
+/// be complete while the machine is at rest in the state: at first none, and then those with which some observation left it
+/// there.
+fn check_lava_ends_it(truth: &BoundMachine, signature: &Signature) -> Result<(), Fault> {
+    let Some(lava) = signature.id_of_text("lava") else {
+        return Ok(());
+    };
+    let machine = truth.machine();
+    let next = |state: StateId, newest: AtomId, complete: &AtomSet| {
+        let newest = AtomSet::from_iter([newest]);
+        let edge = truth.choose(state, &newest, &complete.union(&newest));
+        edge.map_or(state, |edge| truth.outcome(edge).0)
+    };
+    for state in (machine.state_ids()).filter(|state| !machine.is_terminal(*state)) {
+        let name = machine.state_name(state);
+        let mut foralls: Vec<AtomSet> = (machine.edges_from(state))
+            .flat_map(|(_, edge)| edge.formula.atoms())
+            .filter_map(forall)
+            .map(|atom| signature.instances(atom))
+            .collect();
+        foralls.sort();
+        foralls.dedup();
+        if foralls.len() > MOST_FORALLS {
+            let problem = format!(
+                "state `{name}` has more than {MOST_FORALLS} different `forall`s, too many for a task with lava"
+            );
+            return Err((Part::Machine, problem));
+        }
+        for chosen in 0..1_usize << foralls.len() {
+            let mut complete = AtomSet::new();
+            for (_, atoms) in (foralls.iter().enumerate()).filter(|(i, _)| chosen >> i & 1 == 1) {
+                complete.union_with(atoms);
+            }
+            let rests = chosen == 0
+                || (signature.ids())
+                    .any(|atom| atom != lava && next(state, atom, &complete) == state);
+            if rests && !machine.is_terminal(next(state, lava, &complete)) {
+                let problem = format!(
+                    "lava ends an episode, but in state `{name}` the machine goes on: give it an edge `{name} -> u_rej : lava` to a rejecting state"
+                );
+                return Err((Part::Machine, problem));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn forall(atom: &Atom) -> Option<&QuantifiedAtom> {
+    match atom {
+        Atom::Quantified(atom) if atom.quantifier() == Quantifier::Forall => Some(atom),
+        _ => None,
+    }
+}

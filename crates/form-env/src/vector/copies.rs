@@ -1,0 +1,113 @@
+//! Many copies of one environment of any sort.
+
+use form_core::{AtomId, AtomSet, Signature};
+use rayon::prelude::*;
+
+use super::worlds::{Worlds, check_actions};
+use crate::env::environment::Environment;
+use crate::env::random::{Stream, generator};
+use crate::env::spec::{Cell, Outcome, Spec};
+use crate::error::{Error, Result};
+
+/// Many copies of an environment, stepped together.
+///
+/// ```
+/// use form_env::{Copies, GridWorld, Maps, Split, Task, WorldOptions, Worlds};
+/// let task = std::sync::Arc::new(Task::builtin("all-yellow")?);
+/// let world = GridWorld::new(task, Maps::Fresh(Split::Training), WorldOptions::default())?;
+/// let mut worlds = Copies::new(vec![world; 8], 7)?;
+/// worlds.step(&[2; 8])?;
+/// # Ok::<(), form_env::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Copies<E> {
+    seed: u64,
+    copies: Vec<Copy<E>>,
+}
+
+#[derive(Clone, Debug)]
+struct Copy<E> {
+    environment: E,
+    outcome: Outcome,
+    episode: u64,
+}
+
+impl<E: Environment> Copies<E> {
+    /// The worlds, each at the start of its first episode.
+    pub fn new(environments: Vec<E>, seed: u64) -> Result<Self> {
+        if environments.is_empty() {
+            return Err(Error::None { what: "worlds" });
+        }
+        let copies = (environments.into_iter())
+            .map(|environment| Copy {
+                environment,
+                outcome: Outcome::Running,
+                episode: 0,
+            })
+            .collect();
+        let mut worlds = Self { seed, copies };
+        for world in 0..worlds.len() {
+            worlds.start(world, 0)?;
+        }
+        Ok(worlds)
+    }
+}
+
+impl<E: Environment> Worlds for Copies<E> {
+    fn len(&self) -> usize {
+        self.copies.len()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.copies[0].environment.signature()
+    }
+
+    fn spec(&self) -> &Spec {
+        self.copies[0].environment.spec()
+    }
+
+    fn actions(&self) -> &[String] {
+        self.copies[0].environment.actions()
+    }
+
+    fn step(&mut self, actions: &[u8]) -> Result<()> {
+        check_actions(actions, self.len(), self.actions().len())?;
+        let worlds = self.copies.par_iter_mut().zip(actions);
+        worlds.with_min_len(16).try_for_each(|(copy, action)| {
+            copy.outcome = copy.environment.step(usize::from(*action))?;
+            Ok(())
+        })
+    }
+
+    fn outcome(&self, world: usize) -> Outcome {
+        self.copies[world].outcome
+    }
+
+    fn labels(&self, world: usize) -> &AtomSet {
+        self.copies[world].environment.labels()
+    }
+
+    fn observe(&self, world: usize, planes: &mut [u8], vector: &mut [f32]) {
+        self.copies[world].environment.observe(planes, vector);
+    }
+
+    fn cell_of(&self, world: usize, atom: AtomId) -> Option<Cell> {
+        self.copies[world].environment.cell_of(atom)
+    }
+
+    fn episode(&self, world: usize) -> u64 {
+        self.copies[world].episode
+    }
+
+    fn start(&mut self, world: usize, episode: u64) -> Result<()> {
+        let stream = Stream::Episode {
+            world: world as u64,
+            episode,
+        };
+        let copy = &mut self.copies[world];
+        copy.environment.reset(&mut generator(self.seed, stream))?;
+        copy.outcome = Outcome::Running;
+        copy.episode = episode;
+        Ok(())
+    }
+}

@@ -1,0 +1,269 @@
+//! Many grid worlds of one task, stored array by array and stepped on all threads.
+
+use std::sync::Arc;
+
+use form_core::{AtomId, AtomSet, Signature};
+use rayon::prelude::*;
+
+use super::worlds::{AT_ONCE, Worlds, check_actions};
+use crate::env::random::{Stream, generator};
+use crate::env::spec::{Cell, Outcome, Spec};
+use crate::error::{Error, Result};
+use crate::grid::map::{Content, Map};
+use crate::grid::rules::Pose;
+use crate::tasks::block::Block;
+use crate::tasks::maps::Maps;
+use crate::tasks::task::Task;
+use crate::tasks::world::{GridWorld, WorldOptions};
+
+/// Many worlds in which one task is played.
+///
+/// On a set of maps, world `w` of `n` plays maps `w`, `w + n`, `w + 2n`, …, modulo their number.
+///
+/// ```
+/// use form_env::{GridWorlds, Maps, Split, Task, WorldOptions, Worlds};
+/// let task = std::sync::Arc::new(Task::builtin("all-yellow")?);
+/// let maps = Maps::Set(task.maps(7, Split::Training, 10)?);
+/// let mut worlds = GridWorlds::new(task, maps, WorldOptions::default(), 128, 7)?;
+/// let mut images = vec![0; 128 * worlds.spec().planes_len()];
+/// for _ in 0..100 {
+///     worlds.observe_all(&mut images, &mut [])?;
+///     worlds.step(&[2; 128])?;
+///     worlds.next_episodes()?;
+/// }
+/// # Ok::<(), form_env::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct GridWorlds {
+    task: Arc<Task>,
+    options: WorldOptions,
+    spec: Spec,
+    actions: Vec<String>,
+    seed: u64,
+    source: Maps,
+    /// The present map of every world, where each draws its own.
+    own: Vec<Map>,
+    /// The images of the maps, without the agent, one after the other.
+    backgrounds: Vec<u8>,
+    worlds: usize,
+    blocks: Vec<Block>,
+}
+
+/// The maps by number: those of the set, or the present one of every world.
+fn all_maps<'a>(source: &'a Maps, own: &'a [Map]) -> &'a [Map] {
+    match source {
+        Maps::Set(maps) => maps,
+        Maps::Fresh(_) => own,
+    }
+}
+
+/// An episode that is about to start.
+struct Start {
+    world: usize,
+    episode: u64,
+    /// A map drawn for it.
+    map: Option<Map>,
+    /// Its number.
+    number: usize,
+    pose: Pose,
+}
+
+impl GridWorlds {
+    /// So many worlds, each at the start of its first episode.
+    pub fn new(
+        task: Arc<Task>,
+        maps: Maps,
+        options: WorldOptions,
+        worlds: usize,
+        seed: u64,
+    ) -> Result<Self> {
+        if worlds == 0 {
+            return Err(Error::None { what: "worlds" });
+        }
+        let own = match &maps {
+            Maps::Set(_) => Vec::new(),
+            Maps::Fresh(split) => vec![task.map(seed, *split, 0)?; worlds],
+        };
+        let drawn = all_maps(&maps, &own);
+        if drawn.is_empty() {
+            return Err(Error::None { what: "maps" });
+        }
+        drawn.iter().try_for_each(|map| task.expect_own(map))?;
+        let spec = task.spec(options.view);
+        let mut backgrounds = vec![0; drawn.len() * spec.planes_len()];
+        let images = backgrounds.par_chunks_exact_mut(spec.planes_len());
+        images.zip(drawn).for_each(|(image, map)| {
+            options
+                .view
+                .paint_map(task.room(), &task.legend, map, image);
+        });
+        let sizes = (0..worlds)
+            .step_by(AT_ONCE)
+            .map(|first| AT_ONCE.min(worlds - first));
+        let mut worlds = Self {
+            options,
+            spec,
+            actions: options.actions.names(),
+            seed,
+            source: maps,
+            own,
+            backgrounds,
+            worlds,
+            blocks: sizes.map(|size| Block::new(size, &task)).collect(),
+            task,
+        };
+        worlds.begin((0..worlds.len()).map(|world| (world, 0)).collect())?;
+        Ok(worlds)
+    }
+
+    /// The task.
+    pub fn task(&self) -> &Arc<Task> {
+        &self.task
+    }
+
+    /// The map that a world is on.
+    pub fn map(&self, world: usize) -> &Map {
+        let (block, i) = self.place(world);
+        &self.maps()[block.maps[i] as usize]
+    }
+
+    fn maps(&self) -> &[Map] {
+        all_maps(&self.source, &self.own)
+    }
+
+    /// A copy of one world as it is now: to draw it, or to see where other actions would have led.
+    pub fn copy_of(&self, world: usize) -> Result<GridWorld> {
+        let mut copy = GridWorld::new(self.task.clone(), self.source.clone(), self.options)?;
+        let (block, i) = self.place(world);
+        copy.resume(self.map(world).clone(), block.only(i));
+        Ok(copy)
+    }
+
+    fn place(&self, world: usize) -> (&Block, usize) {
+        (&self.blocks[world / AT_ONCE], world % AT_ONCE)
+    }
+
+    /// Starts these episodes of these worlds.
+    fn begin(&mut self, episodes: Vec<(usize, u64)>) -> Result<()> {
+        let starts: Vec<Start> = (episodes.into_par_iter())
+            .map(|(world, episode)| self.draw(world, episode))
+            .collect::<Result<_>>()?;
+        for start in starts {
+            if let Some(map) = start.map {
+                let bytes = self.spec.planes_len();
+                let image = &mut self.backgrounds[start.number * bytes..][..bytes];
+                let (room, legend) = (self.task.room(), &self.task.legend);
+                self.options.view.paint_map(room, legend, &map, image);
+                self.own[start.number] = map;
+            }
+            let block = &mut self.blocks[start.world / AT_ONCE];
+            let i = start.world % AT_ONCE;
+            block.start(
+                i,
+                start.episode,
+                start.number as u32,
+                start.pose,
+                &self.task,
+            );
+        }
+        Ok(())
+    }
+
+    /// All that is random about an episode.
+    fn draw(&self, world: usize, episode: u64) -> Result<Start> {
+        let stream = Stream::Episode {
+            world: world as u64,
+            episode,
+        };
+        let mut random = generator(self.seed, stream);
+        let (number, map) = match &self.source {
+            Maps::Fresh(split) => (world, Some(self.task.draw_map(*split, &mut random)?)),
+            Maps::Set(_) => {
+                let count = self.maps().len() as u128;
+                let turn = world as u128 + u128::from(episode) * self.worlds as u128;
+                ((turn % count) as usize, None)
+            }
+        };
+        let on = map.as_ref().unwrap_or(&self.maps()[number]);
+        let pose = self.options.starts.pose(on, &mut random);
+        Ok(Start {
+            world,
+            episode,
+            map,
+            number,
+            pose,
+        })
+    }
+}
+
+impl Worlds for GridWorlds {
+    fn len(&self) -> usize {
+        self.worlds
+    }
+
+    fn signature(&self) -> &Signature {
+        self.task.signature()
+    }
+
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn actions(&self) -> &[String] {
+        &self.actions
+    }
+
+    fn step(&mut self, actions: &[u8]) -> Result<()> {
+        check_actions(actions, self.worlds, self.actions.len())?;
+        let (task, maps) = (&*self.task, all_maps(&self.source, &self.own));
+        let blocks = self.blocks.par_iter_mut().zip(actions.par_chunks(AT_ONCE));
+        blocks.for_each(|(block, actions)| block.step(task, maps, actions));
+        Ok(())
+    }
+
+    fn outcome(&self, world: usize) -> Outcome {
+        let (block, i) = self.place(world);
+        block.outcomes[i]
+    }
+
+    fn labels(&self, world: usize) -> &AtomSet {
+        let (block, i) = self.place(world);
+        &self.task.labels[usize::from(block.observed[i])]
+    }
+
+    fn observe(&self, world: usize, planes: &mut [u8], _vector: &mut [f32]) {
+        let (block, i) = self.place(world);
+        let bytes = self.spec.planes_len();
+        planes.copy_from_slice(&self.backgrounds[block.maps[i] as usize * bytes..][..bytes]);
+        self.options.view.paint_agent(block.pose(i), planes);
+    }
+
+    fn cell_of(&self, world: usize, atom: AtomId) -> Option<Cell> {
+        let content = Content::try_from(atom.index() + 1).ok()?;
+        self.map(world).cell_of(self.task.room(), content)
+    }
+
+    fn episode(&self, world: usize) -> u64 {
+        let (block, i) = self.place(world);
+        block.episodes[i]
+    }
+
+    fn start(&mut self, world: usize, episode: u64) -> Result<()> {
+        self.begin(vec![(world, episode)])
+    }
+
+    fn next_episodes(&mut self) -> Result<usize> {
+        let over: Vec<(usize, u64)> = (self.blocks.iter().enumerate())
+            .flat_map(|(b, block)| {
+                (block.outcomes.iter().zip(&block.episodes).enumerate())
+                    .filter(|(_, (outcome, _))| outcome.is_over())
+                    .map(move |(i, (_, episode))| (b * AT_ONCE + i, episode + 1))
+            })
+            .collect();
+        let count = over.len();
+        if count > 0 {
+            self.begin(over)?;
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,5 @@
+//! Many worlds at once: the interface, copies of any environment, and the grid world stored array by array.
+
+pub(crate) mod copies;
+pub(crate) mod grid_worlds;
+pub(crate) mod worlds;

@@ -1,0 +1,116 @@
+//! The interface of many worlds that are stepped together.
+
+use form_core::{AtomId, AtomSet, Signature};
+use rayon::prelude::*;
+
+use crate::env::spec::{Cell, Outcome, Spec};
+use crate::error::{Error, Result};
+
+/// Many worlds of one environment, stepped together on all threads.
+///
+/// What happens in a world depends on the seed, the number of the world, the number of the episode and the actions, and on
+/// nothing else: not on the threads, nor on when other worlds finish. So a world can be brought back to where it was by
+/// [starting](Self::start) its episode and taking its actions again.
+///
+/// A world whose episode is over stands still, its last observation there to be looked at, until
+/// [`next_episodes`](Self::next_episodes) or [`start`](Self::start) begins another.
+#[allow(clippy::len_without_is_empty, reason = "there is at least one world")]
+pub trait Worlds: Send + Sync {
+    /// The number of worlds, at least one.
+    fn len(&self) -> usize;
+
+    /// All atoms that can ever be among the labels.
+    fn signature(&self) -> &Signature;
+
+    /// The shape of observations.
+    fn spec(&self) -> &Spec;
+
+    /// The names of the actions; an action is a position in this list.
+    fn actions(&self) -> &[String];
+
+    /// Takes one action in every world. A wrong number of actions, or one that does not exist, changes nothing.
+    fn step(&mut self, actions: &[u8]) -> Result<()>;
+
+    /// Where the episode of a world stands.
+    fn outcome(&self, world: usize) -> Outcome;
+
+    /// What the last step of a world, or the start of its episode, made true.
+    fn labels(&self, world: usize) -> &AtomSet;
+
+    /// Writes the observation of one world: [`Spec::planes_len`] bytes and [`Spec::vector_len`] numbers.
+    fn observe(&self, world: usize, planes: &mut [u8], vector: &mut [f32]);
+
+    /// The cell of the object that an atom is about in a world, where the environment can say so.
+    fn cell_of(&self, world: usize, atom: AtomId) -> Option<Cell>;
+
+    /// The number of the episode that a world is in, from 0.
+    fn episode(&self, world: usize) -> u64;
+
+    /// Starts this episode of a world, whatever was going on there.
+    fn start(&mut self, world: usize, episode: u64) -> Result<()>;
+
+    /// Starts the next episode in every world whose episode is over; returns how many.
+    fn next_episodes(&mut self) -> Result<usize> {
+        let over: Vec<usize> = (0..self.len())
+            .filter(|world| self.outcome(*world).is_over())
+            .collect();
+        for world in &over {
+            self.start(*world, self.episode(*world) + 1)?;
+        }
+        Ok(over.len())
+    }
+
+    /// Writes the observations of all worlds, one after the other.
+    fn observe_all(&self, planes: &mut [u8], vectors: &mut [f32]) -> Result<()> {
+        let (bytes, numbers) = (self.spec().planes_len(), self.spec().vector_len());
+        expect("bytes of planes", self.len() * bytes, planes.len())?;
+        expect("numbers of vectors", self.len() * numbers, vectors.len())?;
+        // What has no length cannot be cut into pieces by it.
+        if bytes == 0 {
+            let vectors = vectors.par_chunks_exact_mut(numbers.max(1)).enumerate();
+            let vectors = vectors.with_min_len(AT_ONCE);
+            vectors.for_each(|(world, vector)| self.observe(world, &mut [], vector));
+        } else if numbers == 0 {
+            let planes = planes.par_chunks_exact_mut(bytes).enumerate();
+            let planes = planes.with_min_len(AT_ONCE);
+            planes.for_each(|(world, planes)| self.observe(world, planes, &mut []));
+        } else {
+            let vectors = vectors.par_chunks_exact_mut(numbers);
+            let both = planes.par_chunks_exact_mut(bytes).zip(vectors).enumerate();
+            let both = both.with_min_len(AT_ONCE);
+            both.for_each(|(world, (planes, vector))| self.observe(world, planes, vector));
+        }
+        Ok(())
+    }
+}
+
+/// Worlds that a thread serves without looking up.
+pub(crate) const AT_ONCE: usize = 256;
+
+/// Checks the actions of one step.
+pub(crate) fn check_actions(actions: &[u8], worlds: usize, count: usize) -> Result<()> {
+    expect("actions, one a world", worlds, actions.len())?;
+    // Over all of them without a way out, which the compiler turns into a few instructions.
+    let largest = actions
+        .iter()
+        .fold(0, |largest, action| largest.max(*action));
+    if usize::from(largest) >= count {
+        return Err(Error::NoSuchAction {
+            action: usize::from(largest),
+            actions: count,
+        });
+    }
+    Ok(())
+}
+
+pub(crate) fn expect(what: &'static str, expected: usize, given: usize) -> Result<()> {
+    if expected == given {
+        Ok(())
+    } else {
+        Err(Error::WrongNumber {
+            what,
+            expected,
+            given,
+        })
+    }
+}

@@ -1,0 +1,10 @@
+//! The integration tests of form-env, one binary.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod checker;
+mod maps;
+mod pictures;
+mod playing;
+mod task_files;
+mod vector;

@@ -1,0 +1,199 @@
+//! Playing a world: the rules, and what holds whatever the actions.
+
+use std::sync::Arc;
+
+use form_core::{Monitor, Progress};
+use form_env::{
+    Action, Cell, Direction, Environment, GridWorld, Maps, Outcome, Split, Stream, Task, Thing,
+    View, WorldOptions, builtin_tasks, generator,
+};
+use proptest::prelude::*;
+
+fn world(task: Task, view: View) -> GridWorld {
+    let options = WorldOptions {
+        view,
+        ..WorldOptions::default()
+    };
+    GridWorld::new(Arc::new(task), Maps::Fresh(Split::Training), options).unwrap()
+}
+
+/// A world at the start of the episode of this seed.
+fn started(task: Task, seed: u64) -> GridWorld {
+    let mut world = world(task, View::Symbols);
+    world.reset(&mut generator(seed, Stream::Other(0))).unwrap();
+    world
+}
+
+fn task(number: usize) -> Task {
+    builtin_tasks().swap_remove(number)
+}
+
+/// Random actions, half of them steps ahead so that the agent gets about.
+fn actions() -> impl Strategy<Value = Vec<usize>> {
+    prop::collection::vec(prop_oneof![Just(2), 0..7_usize], 1..600)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+    #[test]
+    fn whatever_the_actions(number in 0..5_usize, seed in any::<u64>(), actions in actions()) {
+        let mut world = started(task(number), seed);
+        let task = world.task().clone();
+        let mut monitor = Monitor::new(task.truth());
+        monitor.observe(task.truth(), world.labels());
+        for (i, action) in actions.iter().enumerate() {
+            let (before, over) = (world.agent(), world.outcome().is_over());
+            let outcome = world.step(*action).unwrap();
+            let after = world.agent();
+            // No sequence of actions leaves the grid or crosses walls, and no step goes further than one cell.
+            prop_assert!(!task.room().is_wall(after), "in a wall at {:?}", after);
+            prop_assert!(before.x.abs_diff(after.x) + before.y.abs_diff(after.y) <= 1);
+            prop_assert!(before == after || *action == Action::Forward as usize && !over);
+            // Labels are atoms of the signature, and of the thing in the agent's cell.
+            prop_assert!(world.labels().iter().all(|atom| atom.index() < task.signature().len()));
+            let here = task.thing(world.map(), after);
+            let expected = match here {
+                _ if over => Vec::new(),
+                Some(thing @ Thing::Checkpoint { .. }) if before != after => vec![thing.atom()],
+                Some(thing @ (Thing::Goal | Thing::Lava)) => vec![thing.atom()],
+                _ => Vec::new(),
+            };
+            prop_assert_eq!(task.signature().texts(world.labels()), expected);
+            for atom in world.labels().iter() {
+                if here != Some(Thing::Lava) {
+                    prop_assert_eq!(world.cell_of(atom), Some(after));
+                }
+            }
+            // The labels, replayed through the ground truth, give the outcome.
+            monitor.observe(task.truth(), world.labels());
+            let told = match task.truth().machine().progress(monitor.state()) {
+                Progress::Accepted => Outcome::Goal,
+                Progress::Rejected => Outcome::DeadEnd,
+                Progress::Running => Outcome::Running,
+            };
+            prop_assert_eq!(outcome, told, "after {} steps", i + 1);
+            // Lava ends it.
+            prop_assert_eq!(here == Some(Thing::Lava), outcome == Outcome::DeadEnd);
+        }
+    }
+
+    #[test]
+    fn every_view_shows_the_same_world(number in 0..5_usize, seed in any::<u64>(), actions in actions()) {
+        let [mut symbols, mut identities, mut planes] = View::ALL.map(|view| {
+            let mut world = world(task(number), view);
+            world.reset(&mut generator(seed, Stream::Other(0))).unwrap();
+            world
+        });
+        for action in actions {
+            for world in [&mut symbols, &mut identities, &mut planes] {
+                world.step(action).unwrap();
+            }
+        }
+        let image = |world: &GridWorld| {
+            let mut image = vec![0; world.spec().planes_len()];
+            world.observe(&mut image, &mut []);
+            image
+        };
+        let (symbols_seen, identities_seen, planes_seen) = (image(&symbols), image(&identities), image(&planes));
+        let task = symbols.task();
+        let names: Vec<&str> = (planes.spec().planes.as_ref().unwrap().channels.iter())
+            .map(|channel| channel.name.as_str())
+            .collect();
+        for (x, y) in (0..13).flat_map(|x| (0..13).map(move |y| (x, y))) {
+            let cell = Cell { x, y };
+            let number = x * 13 + y;
+            let marked: Vec<&str> = (planes_seen[number * 13..][..13].iter().zip(&names))
+                .filter(|(value, _)| **value == 1)
+                .map(|(_, name)| *name)
+                .collect();
+            let thing = task.thing(symbols.map(), cell);
+            let (mut expected, what) = match thing {
+                _ if task.room().is_wall(cell) => (vec!["wall"], [2, 5, 0]),
+                None => (vec![], [1, 0, 0]),
+                Some(Thing::Goal) => (vec!["goal"], [8, 1, 0]),
+                Some(Thing::Lava) => (vec!["lava"], [9, 0, 0]),
+                Some(Thing::Checkpoint { colour, .. }) => (vec![colour.as_str()], [13, colour.symbol(), 0]),
+            };
+            let mut what_identities = what;
+            if let Some(Thing::Checkpoint { number, .. }) = thing {
+                what_identities[2] = number as u8 + 1;
+            }
+            let (mut what, mut what_identities) = (what, what_identities);
+            if cell == symbols.agent() {
+                let direction = symbols.direction() as u8;
+                expected.push(["right", "down", "left", "up"][usize::from(direction)]);
+                what = [10, 0, direction];
+                what_identities = what;
+            }
+            prop_assert_eq!(&symbols_seen[number * 3..][..3], &what[..]);
+            prop_assert_eq!(&identities_seen[number * 3..][..3], &what_identities[..]);
+            prop_assert_eq!(marked, expected);
+        }
+    }
+}
+
+#[test]
+fn turning_and_walking() {
+    let mut world = started(Task::builtin("all-yellow").unwrap(), 4);
+    let start = world.direction();
+    for (action, turns) in [(Action::Left, 3), (Action::Right, 0), (Action::Right, 1)] {
+        world.step(action as usize).unwrap();
+        assert_eq!(
+            world.direction(),
+            Direction::ALL[(start as usize + turns) % 4]
+        );
+    }
+    // The other actions change nothing but the clock.
+    let (cell, direction) = (world.agent(), world.direction());
+    for action in [Action::PickUp, Action::Drop, Action::Toggle, Action::Done] {
+        world.step(action as usize).unwrap();
+        assert_eq!((world.agent(), world.direction()), (cell, direction));
+    }
+    assert_eq!(world.steps(), 7);
+    // Straight on until a wall is there.
+    for _ in 0..20 {
+        let before = world.agent();
+        world.step(Action::Forward as usize).unwrap();
+        let after = world.agent();
+        let (dx, dy): (isize, isize) = match world.direction() {
+            Direction::East => (1, 0),
+            Direction::South => (0, 1),
+            Direction::West => (-1, 0),
+            Direction::North => (0, -1),
+        };
+        let ahead = Cell {
+            x: before.x.checked_add_signed(dx).unwrap(),
+            y: before.y.checked_add_signed(dy).unwrap(),
+        };
+        let blocked = world.task().room().is_wall(ahead);
+        assert_eq!(after, if blocked { before } else { ahead });
+    }
+}
+
+#[test]
+fn time_runs_out_after_the_last_step() {
+    let mut description = Task::builtin("all-yellow").unwrap().description().clone();
+    description.steps = 5;
+    let mut world = started(Task::new(description).unwrap(), 1);
+    for step in 1..=7 {
+        let outcome = world.step(Action::Left as usize).unwrap();
+        let expected = if step < 5 {
+            Outcome::Running
+        } else {
+            Outcome::OutOfTime
+        };
+        assert_eq!(outcome, expected, "step {step}");
+        assert_eq!(world.steps(), step.min(5));
+    }
+}
+
+#[test]
+fn an_action_that_does_not_exist_is_an_error() {
+    let mut world = started(Task::builtin("all-yellow").unwrap(), 1);
+    let error = world.step(7).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no action 7: there are 7, counted from 0"
+    );
+    assert_eq!(world.steps(), 0);
+}

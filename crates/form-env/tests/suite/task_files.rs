@@ -1,0 +1,83 @@
+//! Task files: what they say is what is read, and what is wrong with them is said with its place.
+
+use std::path::{Path, PathBuf};
+
+use form_env::{Task, builtin_tasks};
+use proptest::prelude::*;
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+/// Every broken file, read as a user would: the message names the file, the line and the column.
+#[test]
+fn broken_task_files() {
+    let mut names: Vec<String> = (fixtures().join("broken").read_dir().unwrap())
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".toml"))
+        .collect();
+    names.sort();
+    assert!(names.len() > 20);
+    let folder = format!("{}/", fixtures().join("broken").display());
+    let mut all = String::new();
+    for name in names {
+        let error = Task::open(&fixtures().join("broken").join(&name)).unwrap_err();
+        let said = error.to_string().replace(&folder, "");
+        assert!(error.position().is_some(), "no place: {said}");
+        all += &format!("{name}\n{said}\n\n");
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn what_is_written_reads_back_as_the_same_task() {
+    let mine = Task::open(&fixtures().join("good/two_rooms.toml")).unwrap();
+    for task in builtin_tasks().into_iter().chain([mine]) {
+        let again = Task::from_toml(&task.to_toml()).unwrap();
+        assert_eq!(again.description(), task.description());
+        assert_eq!(again.signature(), task.signature());
+    }
+}
+
+#[test]
+fn a_file_with_everything() {
+    let task = Task::open(&fixtures().join("good/two_rooms.toml")).unwrap();
+    insta::assert_snapshot!(task.to_toml());
+}
+
+#[test]
+fn tasks_are_found_by_name_or_file() {
+    assert_eq!(Task::find("green-but-one").unwrap().name(), "green-but-one");
+    let file = fixtures().join("good/two_rooms.toml").display().to_string();
+    assert_eq!(Task::find(&file).unwrap().name(), "two-rooms");
+    let unknown = Task::find("all-green").unwrap_err().to_string();
+    assert_eq!(
+        unknown,
+        "no task `all-green`: there are all-yellow, all-yellow-4, all-yellow-6, green-but-one, blue-all-yellow-7; a file of your own ends in .toml"
+    );
+    let missing = Task::find("nowhere/mine.toml").unwrap_err().to_string();
+    assert!(missing.starts_with("nowhere/mine.toml: "), "{missing}");
+}
+
+proptest! {
+    /// Whatever is done to a task file, it is read or refused with its place, and what is read can be written.
+    #[test]
+    fn no_text_is_too_strange(
+        number in 0..5_usize,
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0..4_usize, "[ -~\\n]{0,3}"), 1..4),
+    ) {
+        let mut text = builtin_tasks()[number].to_toml();
+        for (place, removed, added) in edits {
+            // The files are ASCII: every byte is a place to edit.
+            let start = place.index(text.len());
+            text.replace_range(start..(start + removed).min(text.len()), &added);
+        }
+        match Task::from_toml(&text) {
+            Ok(task) => {
+                let again = Task::from_toml(&task.to_toml()).unwrap();
+                prop_assert_eq!(again.description(), task.description());
+            }
+            Err(error) => prop_assert!(error.position().is_some(), "{}", error),
+        }
+    }
+}
