@@ -143,7 +143,7 @@ pub fn run(args: &Args) -> Result<Answer> {
     let limits = Limits {
         max_states: args.max_states,
         time: args.time_limit,
-        memory: args.memory_limit.map(|mib| mib << 20),
+        memory: args.memory_limit.map(|mib| mib.saturating_mul(1 << 20)),
         interrupt: Some(interrupt()?),
     };
     let result = learn(args, &data, &options, &limits)?;

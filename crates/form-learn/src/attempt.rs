@@ -3,9 +3,9 @@
 //! Few traces matter, so the solver sees few; the evaluator of `form-core`, which knows nothing of the encoding, sees all
 //! of them.
 
-use form_core::{Kind, Signature};
+use form_core::{BoundMachine, Kind, Signature};
 
-use crate::data::Data;
+use crate::data::{Data, Refutation};
 use crate::decode::{Design, decode};
 use crate::encode::{Encoding, Lit, Shape, Watch};
 use crate::outcome::Learnt;
@@ -22,6 +22,24 @@ pub(crate) struct Given {
 }
 
 impl Given {
+    /// A machine made of the signature's atoms, ready to be run.
+    pub(crate) fn bound(&self, learnt: &Learnt) -> BoundMachine {
+        (learnt.machine.bind(&self.signature)).expect("edges are made of the signature's atoms")
+    }
+
+    /// What refutes a machine, among the traces from number `from` on.
+    pub(crate) fn refutations(&self, learnt: &Learnt, from: usize) -> Vec<Refutation> {
+        self.data.refutations(&self.bound(learnt), from)
+    }
+
+    /// A tree without traces.
+    pub(crate) fn bare_tree(&self) -> Tree {
+        let foralls = (self.candidates.iter())
+            .filter(|candidate| candidate.forall)
+            .map(|candidate| candidate.mask.clone());
+        Tree::new(foralls.collect())
+    }
+
     fn shape(&self, states: usize) -> Shape {
         let reached = [Kind::Goal, Kind::DeadEnd].map(|kind| self.data.shortest(kind).is_some());
         Shape {
@@ -34,10 +52,7 @@ impl Given {
 
     /// A tree of the shortest trace of each end.
     fn seeds(&self) -> Tree {
-        let foralls = (self.candidates.iter())
-            .filter(|candidate| candidate.forall)
-            .map(|candidate| candidate.mask.clone());
-        let mut tree = Tree::new(foralls.collect());
+        let mut tree = self.bare_tree();
         for seed in [Kind::Goal, Kind::DeadEnd]
             .into_iter()
             .filter_map(|kind| self.data.shortest(kind))
@@ -161,11 +176,7 @@ impl Attempt {
 
     /// Whether some trace from number `from` on refutes the machine; the solver then knows it.
     pub(crate) fn refutes(&mut self, given: &Given, learnt: &Learnt, from: usize) -> bool {
-        let bound = learnt
-            .machine
-            .bind(&given.signature)
-            .expect("edges are made of the signature's atoms");
-        let refutations = given.data.refutations(&bound, from);
+        let refutations = given.refutations(learnt, from);
         let observations = given.data.observations();
         for refutation in &refutations {
             self.tree

@@ -2,8 +2,8 @@
 //!
 //! The cost is bounded from below: machines of the lowest possible cost are asked for, then of the next, until one is
 //! consistent, which is then the cheapest. A second question, whether there is a machine at any cost, finds the proof where
-//! there is none. The two take turns while they are easy; then each gets a thread of its own. Either answer is exact, so
-//! the result does not depend on which comes first.
+//! there is none. Both are tried for a while in turn; then each gets a thread of its own, if there are two, or they go on in
+//! turn. Either answer is exact, so the result does not depend on which comes first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +25,28 @@ pub(crate) struct Progress {
     pub(crate) aside: Effort,
 }
 
+impl Progress {
+    /// Remembers a consistent machine, unless a cheaper one is known.
+    fn keep(&mut self, learnt: &Learnt) {
+        if self
+            .best
+            .as_ref()
+            .is_none_or(|best| learnt.cost < best.cost)
+        {
+            self.best = Some(learnt.clone());
+        }
+    }
+}
+
+/// Sets a flag when it goes, whatever happens before.
+struct AtEnd(Arc<AtomicBool>);
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A search that had to end.
 pub(crate) struct Stop(pub(crate) StopReason);
 
@@ -43,7 +65,7 @@ pub(crate) fn smallest(
         };
         match cheapest(attempt, given, progress, Some(allowance)) {
             Answer::Found(design) => {
-                return break_ties(attempt, given, design, watch).map(Some);
+                return break_ties(attempt, given, progress, design, watch).map(Some);
             }
             Answer::Nothing => return Ok(None),
             Answer::Undecided => {}
@@ -60,7 +82,7 @@ pub(crate) fn smallest(
             calls: CALLS,
         };
         match attempt.ask(given, &[], Some(allowance)) {
-            Answer::Found(design) => progress.best = Some(design.learnt),
+            Answer::Found(design) => progress.keep(&design.learnt),
             Answer::Nothing => return Ok(None),
             Answer::Undecided => {}
         }
@@ -78,11 +100,11 @@ fn side_by_side(
     progress: &mut Progress,
     watch: &Watch,
 ) -> Result<Option<Learnt>, Stop> {
-    let [found, refuted] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+    let [over, refuted] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
     let known = progress.best.is_some();
     let (minimal, proof) = std::thread::scope(|scope| {
         let prover = (!known).then(|| {
-            let (watch, refuted, known) = (watch.and(&found), refuted.clone(), attempt.known());
+            let (watch, refuted, known) = (watch.and(&over), refuted.clone(), attempt.known());
             scope.spawn(move || {
                 let mut prover = Attempt::knowing(given, known, &watch);
                 let answer = prover.ask(given, &[], None);
@@ -92,12 +114,14 @@ fn side_by_side(
         });
         let watch = watch.and(&refuted);
         attempt.encoding().watch(&watch);
+        // However this ends: nobody waits for the other thread longer than it takes to tell it.
+        let at_end = AtEnd(over);
         let minimal = match cheapest(attempt, given, progress, None) {
-            Answer::Found(design) => break_ties(attempt, given, design, &watch).map(Some),
+            Answer::Found(design) => break_ties(attempt, given, progress, design, &watch).map(Some),
             Answer::Nothing => Ok(None),
             Answer::Undecided => Err(Stop(watch.reason().unwrap_or(StopReason::Interrupted))),
         };
-        found.store(minimal.is_ok(), Ordering::Relaxed);
+        drop(at_end);
         (minimal, prover.map(ScopedJoinHandle::join))
     });
     match proof {
@@ -105,7 +129,7 @@ fn side_by_side(
             progress.aside = effort;
             match answer {
                 Answer::Nothing => return Ok(None),
-                Answer::Found(design) => progress.best = Some(design.learnt),
+                Answer::Found(design) => progress.keep(&design.learnt),
                 Answer::Undecided => {}
             }
         }
@@ -141,25 +165,31 @@ fn cheapest(
 fn break_ties(
     attempt: &mut Attempt,
     given: &Given,
+    progress: &mut Progress,
     mut design: Design,
     watch: &Watch,
 ) -> Result<Learnt, Stop> {
-    let ask =
+    progress.keep(&design.learnt);
+    let mut ask =
         |assumptions: &[Lit], attempt: &mut Attempt| match attempt.ask(given, assumptions, None) {
-            Answer::Found(design) => Ok(Some(design)),
+            Answer::Found(design) => {
+                progress.keep(&design.learnt);
+                Ok(Some(design))
+            }
             Answer::Nothing => Ok(None),
             Answer::Undecided => Err(Stop(watch.reason().unwrap_or(StopReason::Interrupted))),
         };
     let mut assumptions = attempt
         .encoding()
         .at_most(Measure::Cost, design.learnt.cost.size);
-    let mut others = attempt.encoding().besides(&design);
+    let others = attempt.encoding().fresh_question();
+    attempt.encoding().leave_out(others, &design);
     for _ in 0..ONE_BY_ONE {
         let all: Vec<Lit> = assumptions.iter().copied().chain([others]).collect();
         let Some(other) = ask(&all, attempt)? else {
             return Ok(design.learnt);
         };
-        others = attempt.encoding().besides_too(others, &other);
+        attempt.encoding().leave_out(others, &other);
         if attempt.encoding().rank(&other) < attempt.encoding().rank(&design) {
             design = other;
         }
@@ -196,3 +226,40 @@ const FIRST_CONFLICTS: i32 = 1000;
 const CALLS: usize = 4;
 /// How many machines of the same cost are gone through one by one.
 const ONE_BY_ONE: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use form_core::{Kind, Signature, Trace};
+
+    use super::*;
+    use crate::data::Data;
+    use crate::problem::Options;
+    use crate::vocabulary::vocabulary;
+
+    #[test]
+    fn the_cheapest_machine_is_not_lost_when_a_limit_falls_into_the_ties() {
+        let signature = Signature::parse(["a", "b", "c"]).unwrap();
+        let options = Options::default();
+        let mut data = Data::default();
+        let steps = ["a", "b", "c"].map(|atom| signature.observation([atom]).unwrap());
+        data.add(&Trace::new(Kind::Goal, steps));
+        let given = Given {
+            candidates: vocabulary(&signature, true),
+            signature,
+            options,
+            data,
+        };
+        let interrupt = Arc::new(AtomicBool::new(false));
+        let watch = Watch::default().and(&interrupt);
+        let mut attempt = Attempt::new(&given, 1, &watch);
+        let mut progress = Progress::default();
+        let Answer::Found(design) = cheapest(&mut attempt, &given, &mut progress, None) else {
+            panic!("there is one")
+        };
+        let learnt = design.learnt.clone();
+        interrupt.store(true, Ordering::Relaxed);
+        let stopped = break_ties(&mut attempt, &given, &mut progress, design, &watch);
+        assert!(matches!(stopped, Err(Stop(StopReason::Interrupted))));
+        assert_eq!(progress.best, Some(learnt));
+    }
+}

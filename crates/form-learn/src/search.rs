@@ -95,7 +95,9 @@ impl Learner {
                 self.given.data.contradictions().to_vec(),
             ));
         }
-        if let Some(learnt) = self.still_holds() {
+        if let Some(learnt) = self.still_holds()
+            && learnt.states <= limits.max_states
+        {
             return Ok(Outcome::Minimal(learnt));
         }
         let watch = Watch::new(limits);
@@ -141,7 +143,8 @@ impl Learner {
     fn search(&mut self, limits: &Limits, watch: &Watch) -> Result<Learnt, Stop> {
         self.attempt.take_if(|attempt| !attempt.fits(&self.given));
         // A machine found before need not agree with the traces added since.
-        self.progress.best = None;
+        let given = &self.given;
+        (self.progress.best).take_if(|best| !given.refutations(best, 0).is_empty());
         loop {
             if self.states > limits.max_states {
                 return Err(Stop(StopReason::States));

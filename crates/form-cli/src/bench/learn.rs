@@ -15,7 +15,7 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 const TRACES: usize = 100;
 /// How often every problem is solved, if the time allows it.
 const REPEATS: usize = 5;
-/// Time for a row: all of them together stay within two minutes.
+/// Time for a row: most need far less, so all of `form bench` stays within two minutes.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// The source of the baselines: they are of the last ILASP task alone, not of the tries that led to it.

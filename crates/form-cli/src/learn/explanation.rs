@@ -199,7 +199,8 @@ impl Text<'_> {
             let news = step.intersection(&relevant).difference(&seen);
             let moved = run.step(&self.bound, step).edge.is_some();
             if moved {
-                seen = step.clone();
+                // The buffer begins after the observation that moved.
+                seen.clear();
             } else {
                 seen.union_with(step);
             }

@@ -57,9 +57,10 @@ impl Encoding {
     /// counts, and a bound close to the lowest possible cost is felt at every target at once.
     fn excess(&mut self, slack: usize) -> Vec<Lit> {
         let mut sum = Vec::new();
+        let slots = self.slots.clone();
         for target in 0..self.shape.states + 2 {
             let mut total = Vec::new();
-            for slot in self.slots.clone().iter().filter(|slot| slot.to == target) {
+            for slot in slots.iter().filter(|slot| slot.to == target) {
                 let further = self.further_literals(slot, slack);
                 // The edge and its first literal come together.
                 let number = [&[slot.present, slot.present], &further[..]].concat();

@@ -7,19 +7,17 @@ use super::solver::Lit;
 use crate::decode::Design;
 
 impl Encoding {
-    /// The assumption that the machine is another one.
-    pub(crate) fn besides(&mut self, design: &Design) -> Lit {
-        let active = self.solver.fresh_absent();
-        self.besides_too(active, design)
+    /// An assumption that means nothing yet.
+    pub(crate) fn fresh_question(&mut self) -> Lit {
+        self.solver.fresh_absent()
     }
 
-    /// The same assumption, from now on also that it is not this one.
-    pub(crate) fn besides_too(&mut self, active: Lit, design: &Design) -> Lit {
+    /// The assumption is from now on, too, that the machine is not this one.
+    pub(crate) fn leave_out(&mut self, assumption: Lit, design: &Design) {
         let clause: Vec<Lit> = (design.literals.iter().map(|literal| -literal))
-            .chain([-active])
+            .chain([-assumption])
             .collect();
         self.solver.add(&clause);
-        active
     }
 
     /// By what machines of the same cost are ordered, the best first: ground atoms, negations, then which places have an
@@ -34,7 +32,7 @@ impl Encoding {
     /// The assumption that the machine comes before this one in the order, measures apart: of the first literal in which
     /// they differ, it has the positive.
     pub(crate) fn before(&mut self, design: &Design) -> Lit {
-        let active = self.solver.fresh_absent();
+        let active = self.fresh_question();
         let mut differs = vec![-active];
         // Up to here they are the same.
         let mut same = active;

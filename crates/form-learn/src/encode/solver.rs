@@ -1,7 +1,7 @@
 //! The SAT solver (CaDiCaL) behind a small interface: fresh variables, clauses with constants, limits.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use cadical::{Callbacks, Solver as Cadical};
@@ -23,6 +23,8 @@ pub(crate) struct Watch {
     pub(crate) memory: Option<u64>,
     /// Any of these ends it when set.
     pub(crate) interrupts: Vec<Arc<AtomicBool>>,
+    /// The first reason seen, so that memory given back in the meantime does not make it another one.
+    seen: Arc<OnceLock<StopReason>>,
 }
 
 impl Watch {
@@ -33,18 +35,30 @@ impl Watch {
             deadline: (limits.time).and_then(|time| Instant::now().checked_add(time)),
             memory: limits.memory,
             interrupts: limits.interrupt.iter().cloned().collect(),
+            seen: Arc::default(),
         }
     }
 
     /// The same, and one more that ends it when set.
     pub(crate) fn and(&self, interrupt: &Arc<AtomicBool>) -> Self {
         let mut watch = self.clone();
+        watch.seen = Arc::default();
         watch.interrupts.push(interrupt.clone());
         watch
     }
 
     /// Why the search should end now, if it should.
     pub(crate) fn reason(&self) -> Option<StopReason> {
+        if self.seen.get().is_none()
+            && let Some(reason) = self.reason_now()
+        {
+            // Another thread's reason may have come first, and is as good.
+            let _ = self.seen.set(reason);
+        }
+        self.seen.get().copied()
+    }
+
+    fn reason_now(&self) -> Option<StopReason> {
         if self
             .interrupts
             .iter()
@@ -83,6 +97,7 @@ fn resident_bytes() -> Option<u64> {
 /// A solver that clauses are added to and that answers under assumptions.
 pub(crate) struct Solver {
     cadical: Cadical<Watch>,
+    watch: Watch,
     variables: i32,
     pub(crate) clauses: usize,
     pub(crate) calls: usize,
@@ -92,6 +107,7 @@ impl Solver {
     pub(crate) fn new() -> Self {
         let mut solver = Self {
             cadical: Cadical::new(),
+            watch: Watch::default(),
             variables: TRUE,
             clauses: 0,
             calls: 0,
@@ -102,6 +118,7 @@ impl Solver {
 
     /// Replaces what may end the following calls early.
     pub(crate) fn watch(&mut self, watch: &Watch) {
+        self.watch = watch.clone();
         self.cadical.set_callbacks(Some(watch.clone()));
     }
 
@@ -137,6 +154,10 @@ impl Solver {
     /// Whether the clauses can be satisfied under the assumptions; `None` if a limit was reached.
     pub(crate) fn solve(&mut self, assumptions: &[Lit]) -> Option<bool> {
         self.calls += 1;
+        // Easy questions are answered without the solver asking.
+        if self.watch.reason().is_some() {
+            return None;
+        }
         self.cadical.solve_with(assumptions.iter().copied())
     }
 

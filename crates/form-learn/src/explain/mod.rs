@@ -63,7 +63,7 @@ pub struct Reason {
 }
 
 /// What of an edge is forced: every machine with as many states that is consistent with these traces and no larger has an
-/// edge there with at least these literals.
+/// edge there with at least these literals. With parallel edges there may be more of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Core {
     /// The conjunction of the literals; `true` if only that there is an edge is forced.
@@ -206,14 +206,18 @@ fn reason(
                     None => Ok(None),
                     Some(other) => core(prover, &whole, other),
                 };
-                let stopped = core.as_ref().err().copied();
+                let core = match core {
+                    Ok(core) => core,
+                    // Without it, it would not be known whether anything of the edge is forced.
+                    Err(stop) => return Ok((None, Some(stop))),
+                };
                 let reason = Reason {
                     level,
                     proof,
                     alternative,
-                    core: core.unwrap_or_default(),
+                    core,
                 };
-                return Ok((Some(reason), stopped));
+                return Ok((Some(reason), None));
             }
         }
     }

@@ -187,7 +187,7 @@ impl<'a> Prover<'a> {
 
     /// Takes note of a machine that shows otherwise and of traces that refute it; an error if none does.
     fn meet(&mut self, case: &mut Case<'_, '_>, learnt: Learnt) -> Result<Vec<Refutation>, Learnt> {
-        let bound = self.setting.bound(&learnt);
+        let bound = self.setting.given.bound(&learnt);
         let refutations = self.setting.given.data.refutations(&bound, 0);
         if refutations.is_empty() {
             return Err(learnt);

@@ -1,6 +1,6 @@
 //! One question to the solver: is there a machine, consistent with these traces, that shows otherwise than claimed?
 
-use form_core::{BoundMachine, Trace};
+use form_core::Trace;
 
 use super::claim::Claim;
 use crate::attempt::Given;
@@ -19,13 +19,6 @@ pub(super) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    pub(super) fn bound(&self, learnt: &Learnt) -> BoundMachine {
-        learnt
-            .machine
-            .bind(&self.given.signature)
-            .expect("edges are made of the signature's atoms")
-    }
-
     /// The part of a trace as a trace of its own.
     pub(super) fn trace(&self, part: &Refutation) -> Trace {
         let observations = self.given.data.observations();
@@ -76,10 +69,9 @@ impl Question {
             .into_iter()
             .flat_map(|(measure, bound)| encoding.at_most(measure, bound))
             .collect();
-        let foralls = setting.given.candidates.iter().filter(|c| c.forall);
         Self {
             encoding,
-            tree: Tree::new(foralls.map(|c| c.mask.clone()).collect()),
+            tree: setting.given.bare_tree(),
             bounds,
         }
     }

@@ -13,11 +13,14 @@ fn both_find_the_same_states_and_cost() {
     let (mut compared, mut large, mut unsettled) = (0, 0, Vec::new());
     for seed in 0..PROBLEMS {
         let (problem, _) = larger_problem(seed);
+        let ours = Limits {
+            max_states: problem.max_states,
+            ..Limits::default()
+        };
         // Most take clingo less than a second.
         let limits = Limits {
-            max_states: problem.max_states,
-            time: Some(Duration::from_secs(10)),
-            ..Limits::default()
+            time: Some(Duration::from_secs(20)),
+            ..ours.clone()
         };
         // Fails, not skips, where clingo is missing.
         let theirs = learn_with_clingo(
@@ -27,8 +30,11 @@ fn both_find_the_same_states_and_cost() {
             &limits,
             Path::new("clingo"),
         );
-        match (learn(&problem, &limits), theirs.unwrap()) {
-            (Outcome::Minimal(ours), Outcome::Minimal(theirs)) => {
+        let Outcome::Minimal(ours) = learn(&problem, &ours) else {
+            panic!("problem {seed} has an answer")
+        };
+        match theirs.unwrap() {
+            Outcome::Minimal(theirs) => {
                 assert_eq!(
                     (ours.states, ours.cost),
                     (theirs.states, theirs.cost),
@@ -40,29 +46,20 @@ fn both_find_the_same_states_and_cost() {
                 compared += 1;
                 large += usize::from(ours.states >= 3);
             }
-            // What one of them has proven must not contradict what the other found.
-            (
-                Outcome::Minimal(learnt),
-                Outcome::Stopped {
-                    at_least_states, ..
-                },
-            )
-            | (
-                Outcome::Stopped {
-                    at_least_states, ..
-                },
-                Outcome::Minimal(learnt),
-            ) => {
-                assert!(at_least_states <= learnt.states, "problem {seed}");
+            // What it has proven must not contradict what was found.
+            Outcome::Stopped {
+                at_least_states, ..
+            } => {
+                assert!(at_least_states <= ours.states, "problem {seed}");
                 unsettled.push(seed);
             }
-            (Outcome::Stopped { .. }, Outcome::Stopped { .. }) => unsettled.push(seed),
-            (ours, theirs) => panic!("problem {seed}: {ours:?}, {theirs:?}"),
+            outcome @ Outcome::Contradictory(_) => panic!("problem {seed}: {outcome:?}"),
         }
     }
+    // Far more than are lost on a slow machine.
     assert!(
-        compared >= 300,
+        compared >= 250,
         "{compared} compared, unsettled: {unsettled:?}"
     );
-    assert!(large >= 200, "{large} of {compared} need three states");
+    assert!(large >= 150, "{large} of {compared} need three states");
 }

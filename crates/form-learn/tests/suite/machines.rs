@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::time::Duration;
 
 use form_core::{AtomSet, Kind, Machine, Signature, Trace};
 use form_learn::{Learner, Limits, Options, Outcome};
@@ -50,7 +51,9 @@ pub fn larger_problem(seed: u64) -> (Problem, Machine) {
         let rejecting = random.below(2) == 0;
         let machine = machine(&mut random, atoms, &options, states, rejecting);
         let count = if many { 15 } else { 25 } + random.below(15);
-        let traces = traces(&mut random, &signature, &machine, count);
+        // Half of them show one thing at a time, as the paper's room does.
+        let several = seed % 2 == 1;
+        let traces = traces(&mut random, &signature, &machine, count, several);
         let has = |kind| traces.iter().any(|trace| trace.kind() == kind);
         if has(Kind::Goal) && has(Kind::DeadEnd) == rejecting {
             let problem = Problem {
@@ -195,13 +198,14 @@ fn traces(
     signature: &Signature,
     machine: &Machine,
     count: usize,
+    several: bool,
 ) -> Vec<Trace> {
     let ids: Vec<_> = signature.ids().collect();
     let mut traces = Vec::new();
     while traces.len() < count {
         let length = 2 + random.below(9);
         let steps = (0..length).map(|_| {
-            let atoms = 1 + random.below(3) / 2 + random.below(6) / 5;
+            let atoms = 1 + usize::from(several) * (random.below(3) / 2 + random.below(6) / 5);
             (0..atoms).map(|_| *random.pick(&ids)).collect::<AtomSet>()
         });
         // Compressed before it is labelled: a repeated observation is no step for the machine.
@@ -230,7 +234,7 @@ fn they_are_of_all_sorts() {
         .collect();
     let several = observations.iter().filter(|o| o.len() > 1).count();
     assert!(
-        several * 4 > observations.len(),
+        several * 8 > observations.len(),
         "{several} of {}",
         observations.len()
     );
@@ -267,4 +271,62 @@ fn the_answer_is_no_larger_than_the_machine_that_labelled_the_traces() {
         );
     }
     assert!(as_many >= 30, "{as_many} of 80 need all the states");
+}
+
+#[test]
+fn the_number_of_threads_does_not_matter() {
+    for seed in 0..40 {
+        let (problem, _) = larger_problem(seed);
+        let [one, two] = [1, 2].map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let pool = pool.build().unwrap();
+            pool.install(|| learn(&problem, &Limits::default()))
+        });
+        assert_eq!(one, two, "problem {seed}");
+    }
+}
+
+/// Traces in another order, one after the other, with searches in between that are stopped: in the end the same machine.
+#[test]
+fn stopped_and_resumed_as_at_once() {
+    let mut first_dead_end_late = 0;
+    for seed in 0..60 {
+        let (problem, _) = larger_problem(seed);
+        let Outcome::Minimal(at_once) = learn(&problem, &Limits::default()) else {
+            panic!("problem {seed} has an answer")
+        };
+        let mut random = Random::new(seed);
+        let mut traces = problem.traces.clone();
+        for i in (1..traces.len()).rev() {
+            traces.swap(i, random.below(i + 1));
+        }
+        let dead_end = traces.iter().position(|t| t.kind() == Kind::DeadEnd);
+        first_dead_end_late += usize::from(dead_end.is_some_and(|i| i > 0));
+        let mut learner = Learner::new(&problem.signature, &problem.options);
+        for trace in &traces {
+            learner.add(trace);
+            let limits = match random.below(4) {
+                0 => Limits::default(),
+                1 => Limits {
+                    max_states: 1 + random.below(2),
+                    ..Limits::default()
+                },
+                2 => Limits {
+                    time: Some(Duration::from_micros(random.below(2000) as u64)),
+                    ..Limits::default()
+                },
+                _ => continue,
+            };
+            match learner.learn(&limits).unwrap() {
+                Outcome::Minimal(learnt) => assert!(learnt.states <= limits.max_states),
+                Outcome::Stopped {
+                    at_least_states, ..
+                } => assert!(at_least_states <= at_once.states),
+                Outcome::Contradictory(pairs) => panic!("problem {seed}: {pairs:?}"),
+            }
+        }
+        let last = learner.learn(&Limits::default()).unwrap();
+        assert_eq!(last, Outcome::Minimal(at_once), "problem {seed}");
+    }
+    assert!(first_dead_end_late >= 5, "{first_dead_end_late}");
 }
