@@ -39,7 +39,7 @@ pub fn write(path: Option<&Path>, text: &str) -> Result<()> {
     }
 }
 
-/// As [`write`], for what is not text.
+/// As `write`, for what is not text.
 pub fn write_bytes(path: Option<&Path>, bytes: &[u8]) -> Result<()> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         return print_bytes(&[bytes]);

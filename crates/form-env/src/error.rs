@@ -32,6 +32,10 @@ pub enum Error {
         problem: String,
     },
 
+    /// A room that cannot be.
+    #[error("{0}")]
+    Room(String),
+
     /// No built-in task has this name.
     #[error("no task `{name}`: there are {known}; a file of your own ends in .toml")]
     UnknownTask {

@@ -1,6 +1,7 @@
 //! A room: its size, its walls, the goal, and where checkpoints may lie.
 
 use crate::env::spec::Cell;
+use crate::error::{Error, Result};
 
 /// The number of a cell: `x * height + y`.
 pub(crate) type CellNumber = u16;
@@ -63,41 +64,40 @@ impl Room {
             first: corner(1),
             last: corner(10),
         };
-        Self::from_rows(&rows)
-            .expect("the picture above is one of a room")
-            .with_area(area)
-    }
-
-    /// An empty room with walls around it and the goal in the corner at the bottom right.
-    ///
-    /// Both sides must be at least 4 and at most [`LONGEST_SIDE`] cells long.
-    pub(crate) fn empty(width: usize, height: usize) -> Self {
-        let border = |x, y| x == 0 || y == 0 || x == width - 1 || y == height - 1;
-        let walls = (0..width * height).map(|i| border(i / height, i % height));
-        Self {
-            width,
-            height,
-            walls: walls.collect(),
-            goal: Cell {
-                x: width - 2,
-                y: height - 2,
-            },
-            area: interior(width, height),
-        }
+        let room = Self::read(&rows).expect("the picture above is one of a room");
+        room.with_area(area)
     }
 
     /// Reads a picture: `#` is a wall, `.` or a space a free cell, `G` the goal.
-    pub(crate) fn from_rows<T: AsRef<str>>(rows: &[T]) -> Result<Self, PictureFault> {
+    pub fn from_rows<T: AsRef<str>>(rows: &[T]) -> Result<Self> {
+        Self::read(rows).map_err(|(row, problem)| Error::Room(format!("row {row}: {problem}")))
+    }
+
+    /// An empty room with walls around it and the goal in the corner at the bottom right. Both sides are at least 4 and at most
+    /// [`LONGEST_SIDE`] cells long.
+    pub fn empty(width: usize, height: usize) -> Result<Self> {
+        check_sides(width, height).map_err(Error::Room)?;
+        let border = |x, y| x == 0 || y == 0 || x == width - 1 || y == height - 1;
+        let walls = (0..width * height).map(|i| border(i / height, i % height));
+        let area = interior(width, height);
+        Ok(Self {
+            width,
+            height,
+            walls: walls.collect(),
+            goal: area.last,
+            area,
+        })
+    }
+
+    /// As [`from_rows`](Self::from_rows), with the row that is at fault.
+    pub(crate) fn read<T: AsRef<str>>(rows: &[T]) -> Result<Self, PictureFault> {
         let rows: Vec<Vec<char>> = rows
             .iter()
             .map(|row| row.as_ref().chars().collect())
             .collect();
         let height = rows.len();
         let width = rows.first().map_or(0, Vec::len);
-        if !sides_are_possible(width, height) {
-            let problem = format!("a room of {width} × {height} cells: {SIDES}");
-            return Err((0, problem));
-        }
+        check_sides(width, height).map_err(|problem| (0, problem))?;
         let mut walls = vec![false; width * height].into_boxed_slice();
         let mut goal = None;
         for (y, row) in rows.iter().enumerate() {
@@ -149,7 +149,7 @@ impl Room {
 
     /// The same room with checkpoints in this area only.
     #[must_use]
-    pub(crate) fn with_area(mut self, area: Area) -> Self {
+    pub fn with_area(mut self, area: Area) -> Self {
         self.area = area;
         self
     }
@@ -213,12 +213,15 @@ impl Room {
     }
 }
 
-/// What sides a room may have.
-pub(crate) const SIDES: &str = "its sides are 4 to 255 cells long, walls included";
-
 /// Whether a room can have these sides.
-pub(crate) fn sides_are_possible(width: usize, height: usize) -> bool {
-    (4..=LONGEST_SIDE).contains(&width) && (4..=LONGEST_SIDE).contains(&height)
+fn check_sides(width: usize, height: usize) -> Result<(), String> {
+    let possible = 4..=LONGEST_SIDE;
+    if possible.contains(&width) && possible.contains(&height) {
+        return Ok(());
+    }
+    Err(format!(
+        "a room of {width} × {height} cells: its sides are 4 to {LONGEST_SIDE} cells long, walls included"
+    ))
 }
 
 /// All cells but the walls around.
@@ -259,12 +262,22 @@ mod tests {
 
     #[test]
     fn pictures_that_are_not_rooms() {
-        let fault = |rows: &[&str]| Room::from_rows(rows).unwrap_err();
+        let fault = |rows: &[&str]| Room::read(rows).unwrap_err();
         assert_eq!(fault(&[]).0, 0);
         assert_eq!(fault(&["####", "#.G#", "###", "####"]).0, 2);
         assert_eq!(fault(&["####", "#.G#", "#..#", "#.##"]).0, 3);
         assert_eq!(fault(&["####", "#.G#", "#.x#", "####"]).0, 2);
         assert_eq!(fault(&["####", "#.G#", "#.G#", "####"]).0, 2);
+        let error = Room::from_rows(&["####", "#.G#", "###", "####"]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "row 2: 3 cells, but the rows above have 4"
+        );
+        assert!(Room::empty(4, 256).is_err() && Room::empty(3, 9).is_err());
+        assert_eq!(
+            Room::empty(5, 4).unwrap().rows(),
+            ["#####", "#...#", "#..G#", "#####"]
+        );
         assert!(
             fault(&["####", "#..#", "#..#", "####"])
                 .1

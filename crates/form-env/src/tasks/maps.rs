@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use form_core::AtomId;
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
 
@@ -171,6 +172,13 @@ impl Task {
             task: self.name().to_owned(),
             problem: "the map is one of another task".to_owned(),
         })
+    }
+
+    /// The cell of the one thing that an atom is about; lava may lie in many.
+    pub(crate) fn cell_of(&self, map: &Map, atom: AtomId) -> Option<Cell> {
+        let content = Content::try_from(atom.index() + 1).ok()?;
+        map.cell_of(self.room(), content)
+            .filter(|_| Some(content) != self.lava())
     }
 
     /// The thing in a cell of a map.

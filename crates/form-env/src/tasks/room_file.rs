@@ -8,7 +8,7 @@ use toml::de::DeTable;
 use super::table::{Table, fault};
 use crate::env::spec::Cell;
 use crate::error::Result;
-use crate::grid::room::{Area, Room, SIDES, sides_are_possible};
+use crate::grid::room::{Area, Room};
 
 const KEYS: [&str; 4] = ["rows", "size", "goal", "area"];
 
@@ -20,18 +20,15 @@ pub(crate) fn read(text: &str, place: Range<usize>, table: &DeTable<'_>) -> Resu
             let rows = table.array(rows, "a list of rows, each a text in quotes")?;
             let pictures =
                 (rows.iter().map(|row| table.string(row))).collect::<Result<Vec<_>>>()?;
-            Room::from_rows(&pictures).map_err(|(row, problem)| {
+            Room::read(&pictures).map_err(|(row, problem)| {
                 let at = rows.get(row).map_or(place.clone(), toml::Spanned::span);
                 fault(text, at, problem)
             })?
         }
         (None, Some(size)) => {
             let [width, height] = table.numbers(size, "width and height, as in [13, 13]")?;
-            if !sides_are_possible(width, height) {
-                let problem = format!("a room of {width} × {height} cells: {SIDES}");
-                return Err(fault(text, size.span(), problem));
-            }
             Room::empty(width, height)
+                .map_err(|error| fault(text, size.span(), error.to_string()))?
         }
         (Some(_), Some(size)) => {
             let problem =

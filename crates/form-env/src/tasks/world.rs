@@ -11,7 +11,7 @@ use super::task::Task;
 use crate::env::environment::Environment;
 use crate::env::spec::{Cell, Outcome, Spec};
 use crate::error::{Error, Result};
-use crate::grid::map::{Content, Map};
+use crate::grid::map::Map;
 use crate::grid::rules::{Action, Direction, Pose};
 use crate::grid::view::View;
 
@@ -219,7 +219,6 @@ impl Environment for GridWorld {
     }
 
     fn cell_of(&self, atom: AtomId) -> Option<Cell> {
-        let content = Content::try_from(atom.index() + 1).ok()?;
-        self.map.cell_of(self.task.room(), content)
+        self.task.cell_of(&self.map, atom)
     }
 }

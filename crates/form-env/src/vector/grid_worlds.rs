@@ -9,7 +9,7 @@ use super::worlds::{AT_ONCE, Worlds, check_actions};
 use crate::env::random::{Stream, generator};
 use crate::env::spec::{Cell, Outcome, Spec};
 use crate::error::{Error, Result};
-use crate::grid::map::{Content, Map};
+use crate::grid::map::Map;
 use crate::grid::rules::Pose;
 use crate::tasks::block::Block;
 use crate::tasks::maps::Maps;
@@ -239,8 +239,7 @@ impl Worlds for GridWorlds {
     }
 
     fn cell_of(&self, world: usize, atom: AtomId) -> Option<Cell> {
-        let content = Content::try_from(atom.index() + 1).ok()?;
-        self.map(world).cell_of(self.task.room(), content)
+        self.task.cell_of(self.map(world), atom)
     }
 
     fn episode(&self, world: usize) -> u64 {
