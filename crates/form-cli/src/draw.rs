@@ -71,7 +71,9 @@ pub fn run(args: &Args) -> Result<Answer> {
                 path.display()
             )
         }
-        (_, _, Some(_)) => bail!("an episode is drawn into a file: -o FILE.svg or -o FILE.gif"),
+        (_, _, Some(_)) => {
+            bail!("an episode is drawn into an SVG or GIF file: -o FILE.svg or -o FILE.gif")
+        }
         (Some(path), _, None) => bail!(
             "{}: the name does not say the format: end it in .txt, .svg, .png or .gif",
             path.display()
@@ -83,13 +85,19 @@ pub fn run(args: &Args) -> Result<Answer> {
 
 fn walk<'a>(args: &Args, world: &'a GridWorld, episode: Episode) -> Result<Walk<'a>> {
     let actions: Vec<usize> = match episode {
-        Episode::Solved => (solution(world, MOST_SITUATIONS))
-            .context(
+        Episode::Solved => {
+            let way = solution(world, MOST_SITUATIONS).context(
                 "the shortest way was not found: there is too much to visit; try --episode random",
-            )?
-            .iter()
-            .map(|action| *action as usize)
-            .collect(),
+            )?;
+            let limit = world.task().steps() as usize;
+            if way.len() > limit {
+                bail!(
+                    "the shortest way has {} steps, an episode {limit}",
+                    way.len()
+                );
+            }
+            way.iter().map(|action| *action as usize).collect()
+        }
         Episode::Random => {
             let mut random = generator(args.world.seed, Stream::Other(args.world.map));
             let moves = 0..Action::MOVES;

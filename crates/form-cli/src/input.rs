@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Read, Stdin};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use form_core::{
@@ -209,4 +209,13 @@ fn open(path: &Path) -> Result<File> {
         bail!("{} is a folder, expected a file", path.display());
     }
     Ok(file)
+}
+
+/// A flag that Ctrl-C, or being told to end, sets.
+pub fn interrupt() -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let set = flag.clone();
+    ctrlc::set_handler(move || set.store(true, Ordering::Relaxed))
+        .context("cannot handle Ctrl-C")?;
+    Ok(flag)
 }

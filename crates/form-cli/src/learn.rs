@@ -3,8 +3,6 @@
 mod explanation;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -42,7 +40,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = Limits::default().max_states)]
     max_states: usize,
     /// How many parallel edges, a disjunction, may lead from one state to another
-    #[arg(long, value_name = "K", default_value_t = 1)]
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = at_most::<64>)]
     max_disjuncts: usize,
     /// Allow cycles
     #[arg(long)]
@@ -50,14 +48,14 @@ pub struct Args {
     /// Allow other literals beside a positive `forall`
     #[arg(long)]
     forall_anywhere: bool,
-    /// Stop after this time, such as 500ms, 60s or 5m
+    /// Stop after this time, such as 500ms, 60s, 5m or 1h; seconds without a unit
     #[arg(long, value_name = "TIME", value_parser = duration)]
     time_limit: Option<Duration>,
     /// Stop when the process uses more than so many MiB of memory
     #[arg(long, value_name = "MIB")]
     memory_limit: Option<u64>,
     /// How many threads to use; the result does not depend on it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_most::<256>)]
     threads: Option<usize>,
     /// The solver: built in, or an external program
     #[arg(long, value_enum, default_value_t = Solver::Sat)]
@@ -92,8 +90,8 @@ enum Export {
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
-    if args.max_states == 0 || args.max_disjuncts == 0 {
-        bail!("--max-states and --max-disjuncts must be at least 1");
+    if args.max_states == 0 {
+        bail!("--max-states must be at least 1");
     }
     if args.explain && args.solver != Solver::Sat {
         bail!("--explain needs the built-in solver: leave --solver out, or --explain");
@@ -140,11 +138,14 @@ pub fn run(args: &Args) -> Result<Answer> {
         )?;
         return Ok(Answer::Yes);
     }
+    if data.traces().is_empty() {
+        output::remark("there are no traces: the empty machine is consistent with them");
+    }
     let limits = Limits {
         max_states: args.max_states,
         time: args.time_limit,
         memory: args.memory_limit.map(|mib| mib.saturating_mul(1 << 20)),
-        interrupt: Some(interrupt()?),
+        interrupt: Some(input::interrupt()?),
     };
     let result = learn(args, &data, &options, &limits)?;
     report(args, &data, &result)
@@ -215,18 +216,14 @@ fn learn_built_in(
 }
 
 /// A flag that Ctrl-C sets: the search then ends with what it has.
-fn interrupt() -> Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let set = flag.clone();
-    ctrlc::set_handler(move || set.store(true, Ordering::Relaxed))
-        .context("cannot handle Ctrl-C")?;
-    Ok(flag)
-}
-
 fn report(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
     let outcome = &result.outcome;
     let learnt = outcome.learnt();
-    if let (Some(path), Some(learnt)) = (&args.output, learnt) {
+    let to_file = args
+        .output
+        .as_deref()
+        .filter(|path| *path != Path::new("-"));
+    if let (Some(path), Some(learnt)) = (to_file, learnt) {
         let text = output::machine_text(&learnt.machine, Some(path))?;
         output::write(Some(path), &text)?;
     }
@@ -281,7 +278,7 @@ fn summary(data: &Dataset, result: &Learning) -> String {
             let why = match reason {
                 StopReason::Time => "the time was up",
                 StopReason::States => "no machine has as few states as --max-states allows",
-                StopReason::Memory => "the memory was up",
+                StopReason::Memory => "the memory was used up",
                 StopReason::Interrupted => "it was interrupted",
             };
             let best = best.as_ref().map_or_else(
@@ -289,8 +286,8 @@ fn summary(data: &Dataset, result: &Learning) -> String {
                 |best| format!("the best machine so far has {}", size(best)),
             );
             format!(
-                "# stopped, {why}: {best}; proven that at least {} are needed, and with so many at least {at_least_cost} \
-                 edges and literals\n",
+                "# stopped, {why}: {best}; proven to be needed: {} or more, and with so many {at_least_cost} edges and \
+                 literals or more\n",
                 count(*at_least_states, "state")
             )
         }
@@ -413,6 +410,14 @@ fn contradiction(
     Ok(Answer::No)
 }
 
+/// A number from 1 to the most that makes sense.
+fn at_most<const MOST: usize>(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|number| (1..=MOST).contains(number))
+        .ok_or_else(|| format!("expected a number from 1 to {MOST}"))
+}
+
 /// `500ms`, `60s`, `5m`, `1h`; seconds without a unit.
 fn duration(text: &str) -> Result<Duration, String> {
     let end = text
@@ -428,5 +433,5 @@ fn duration(text: &str) -> Result<Duration, String> {
         "h" => 3600.0,
         other => return Err(format!("unknown unit `{other}`: use ms, s, m or h")),
     };
-    Duration::try_from_secs_f64(number * unit).map_err(|error| error.to_string())
+    Duration::try_from_secs_f64(number * unit).map_err(|_| "too long".to_owned())
 }

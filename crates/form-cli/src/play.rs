@@ -5,6 +5,8 @@ mod screen;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -46,11 +48,17 @@ pub fn run(args: &Args) -> Result<Answer> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         bail!("playing needs a terminal; `form draw` prints a world anywhere");
     }
+    let interrupted = input::interrupt()?;
     let mut terminal = ratatui::try_init().context("cannot set up the terminal")?;
     // From here on every way out, a panic too, gives the terminal back.
     let played = (|| -> Result<()> {
         loop {
             terminal.draw(|frame| screen::draw(frame, &game))?;
+            while !event::poll(PAUSE)? {
+                if interrupted.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+            }
             match asked(&event::read()?) {
                 Some(Command::Act(action)) => game.act(action)?,
                 Some(Command::Again) => {
@@ -69,6 +77,9 @@ pub fn run(args: &Args) -> Result<Answer> {
     played?;
     Ok(Answer::Yes)
 }
+
+/// How often it is asked whether somebody wants the program to end.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +102,8 @@ fn asked(event: &Event) -> Option<Command> {
         return None;
     };
     Some(match code {
-        KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => Command::Leave,
+        KeyCode::Char('c' | 'q') if modifiers.contains(KeyModifiers::CONTROL) => Command::Leave,
+        _ if modifiers.contains(KeyModifiers::CONTROL) => return None,
         KeyCode::Left | KeyCode::Char('h') => Command::Act(Action::Left),
         KeyCode::Right | KeyCode::Char('l') => Command::Act(Action::Right),
         KeyCode::Up | KeyCode::Char('k') => Command::Act(Action::Forward),

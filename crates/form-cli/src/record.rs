@@ -1,9 +1,12 @@
 //! `form record`: traces of random walks, to learn machines from.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use form_core::{Kind, Recorder};
 use form_env::{Actions, GridWorlds, Maps, Split, Stream, WorldOptions, Worlds, generator};
 use rand::RngExt;
@@ -32,7 +35,7 @@ pub struct Args {
     /// The most episodes to walk
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     episodes: u64,
-    /// Write to a file
+    /// Write to a file, compressed if it ends in .gz
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -57,6 +60,9 @@ pub fn run(args: &Args) -> Result<Answer> {
     let mut recorders = vec![Recorder::new(); WORLDS];
     let mut actions = [0; WORLDS];
     let mut episodes = 0;
+    let compressed = (args.output.as_deref())
+        .and_then(Path::extension)
+        .is_some_and(|extension| extension == "gz");
     while episodes < args.episodes && found.values().any(|traces| traces.len() < args.each) {
         // What is true at the start of an episode belongs to its trace; what was observed already counts once.
         for (world, recorder) in recorders.iter_mut().enumerate() {
@@ -69,7 +75,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         for (world, recorder) in recorders.iter_mut().enumerate() {
             recorder.observe(worlds.labels(world));
             let outcome = worlds.outcome(world);
-            if !outcome.is_over() {
+            if !outcome.is_over() || episodes == args.episodes {
                 continue;
             }
             episodes += 1;
@@ -88,7 +94,13 @@ pub fn run(args: &Args) -> Result<Answer> {
         text += trace;
         text.push('\n');
     }
-    output::write(args.output.as_deref(), &text)?;
+    if compressed {
+        let mut file = GzEncoder::new(Vec::new(), Compression::default());
+        file.write_all(text.as_bytes())?;
+        output::write_bytes(args.output.as_deref(), &file.finish()?)?;
+    } else {
+        output::write(args.output.as_deref(), &text)?;
+    }
     let mut answer = Answer::Yes;
     for (kind, traces) in found.iter().filter(|(_, traces)| traces.len() < args.each) {
         let walked = count(episodes as usize, "episode");

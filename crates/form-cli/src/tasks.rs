@@ -13,7 +13,7 @@ use crate::{Answer, output};
 /// A file of your own ends in .toml; its mistakes are shown with their place.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form tasks\n  form tasks green-but-one\n  form tasks examples/two_rooms.toml\n  form tasks all-yellow --toml"
+    after_help = "Examples:\n  form tasks\n  form tasks green-but-one\n  form tasks examples/two_rooms.toml\n  form tasks all-yellow --toml\n  form tasks all-yellow --machine"
 )]
 pub struct Args {
     /// The task to show: a name, or a task file that ends in .toml
@@ -21,6 +21,9 @@ pub struct Args {
     /// Print the task as a task file, to start one of your own from
     #[arg(long, requires = "task", conflicts_with = "json")]
     toml: bool,
+    /// Print the machine behind the task, as a .form file
+    #[arg(long, requires = "task", conflicts_with_all = ["json", "toml"])]
+    machine: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -30,7 +33,9 @@ pub fn run(args: &Args) -> Result<Answer> {
     match &args.task {
         Some(name) => {
             let task = Task::find(name)?;
-            if args.toml {
+            if args.machine {
+                output::print(&task.description().machine.to_string())?;
+            } else if args.toml {
                 output::print(&task.to_toml())?;
             } else if args.json {
                 output::print_json(&to_json(&task))?;

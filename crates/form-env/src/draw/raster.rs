@@ -18,15 +18,17 @@ pub(crate) struct Pixels {
 const SCALES: std::ops::RangeInclusive<usize> = 4..=256;
 /// The longest side of a picture: that of GIF files.
 const LONGEST: usize = u16::MAX as usize;
+/// The most pixels of a picture.
+const MOST: usize = 50_000_000;
 
 impl Pixels {
     /// The room without the agent, `scale` pixels a cell.
     pub(crate) fn of_room(frame: &Frame<'_>, scale: usize) -> Result<Self> {
         let room = frame.task.room();
         let (width, height) = (room.width() * scale, room.height() * scale);
-        if !SCALES.contains(&scale) || width.max(height) > LONGEST {
+        if !SCALES.contains(&scale) || width.max(height) > LONGEST || width * height > MOST {
             return Err(Error::Picture(format!(
-                "{scale} pixels a cell: from {} to {}, and no side over {LONGEST}",
+                "{scale} pixels a cell: from {} to {}, no side over {LONGEST}, and no more than {MOST} in all",
                 SCALES.start(),
                 SCALES.end()
             )));

@@ -136,7 +136,15 @@ fn wait(
     let mut pause = Duration::from_millis(1);
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(Ok(status));
+            // Ctrl-C reaches the program too, and ends it before anybody here looks at the flag.
+            if !matches!(status.code(), None | Some(1)) {
+                return Ok(Ok(status));
+            }
+            thread::sleep(Duration::from_millis(20));
+            return Ok(match deadline.reached() {
+                Some(Ended::Interrupted) => Err(Ended::Interrupted),
+                _ => Ok(status),
+            });
         }
         if let Some(ended) = deadline.reached() {
             child.kill()?;
