@@ -4,6 +4,8 @@
 //! names say which factor is transposed. Every product runs on the calling thread: parallelism is over blocks of samples,
 //! see `batch`, so results do not depend on the number of threads.
 
+use std::time::{Duration, Instant};
+
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
@@ -55,6 +57,32 @@ pub(crate) fn add_rows(d_output: &[f32], d_bias: &mut [f32]) {
             *d_bias += d;
         }
     }
+}
+
+/// Floating-point operations a second of large products on so many threads at once, each with its own: the peak that
+/// everything else is measured against.
+pub fn matrix_flops(threads: usize, time: Duration) -> f64 {
+    const SIZE: usize = 512;
+    let rates: Vec<f64> = std::thread::scope(|scope| {
+        let work = || {
+            let (a, b) = (vec![0.5; SIZE * SIZE], vec![0.25; SIZE * SIZE]);
+            let mut c = vec![0.0; SIZE * SIZE];
+            let (start, mut rounds) = (Instant::now(), 0);
+            while rounds == 0 || start.elapsed() < time {
+                times(&a, &b, &mut c, [SIZE; 3]);
+                std::hint::black_box(&mut c);
+                rounds += 1;
+            }
+            let operations = 2 * rounds * SIZE * SIZE * SIZE;
+            operations as f64 / start.elapsed().as_secs_f64()
+        };
+        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        handles
+            .into_iter()
+            .filter_map(|handle| handle.join().ok())
+            .collect()
+    });
+    rates.iter().sum()
 }
 
 #[cfg(test)]

@@ -17,7 +17,10 @@ mod pool;
 mod relu;
 mod tanh;
 mod vector;
+mod weights;
 
 pub use batch::{Batch, Engine, Judged, Loss, Outputs};
 pub use config::{ImageConfig, LayerConfig, NetworkConfig, VectorConfig};
+pub use matmul::matrix_flops;
 pub use network::Network;
+pub(crate) use vector::vectorised;

@@ -26,6 +26,22 @@ pub struct Network {
 impl Network {
     /// A network with fresh weights, uniform in ± 1 / √(number of inputs) as PyTorch's defaults.
     pub fn new(config: &NetworkConfig, rng: &mut impl Rng) -> Result<Self> {
+        let mut network = Self::zeros(config)?;
+        for tensor in &network.tensors {
+            let gain = match tensor.name.starts_with("actor.") {
+                true => config.actor_gain,
+                false => 1.0,
+            };
+            for weight in &mut network.weights[tensor.range.clone()] {
+                let unit: f32 = rng.random();
+                *weight = (2.0 * unit - 1.0) * tensor.bound * gain;
+            }
+        }
+        Ok(network)
+    }
+
+    /// The same with all weights 0.
+    pub(super) fn zeros(config: &NetworkConfig) -> Result<Self> {
         let mut tensors = Vec::new();
         let mut branches = Vec::new();
         for (name, shape, layers) in config.branches()? {
@@ -44,17 +60,7 @@ impl Network {
         };
         let actor = head("actor", config.actions)?;
         let critic = head("critic", 1)?;
-        let mut weights = Vec::new();
-        for tensor in &tensors {
-            let gain = match tensor.name.starts_with("actor.") {
-                true => config.actor_gain,
-                false => 1.0,
-            };
-            for _ in tensor.range.clone() {
-                let unit: f32 = rng.random();
-                weights.push((2.0 * unit - 1.0) * tensor.bound * gain);
-            }
-        }
+        let weights = tensors.last().map_or(0, |tensor| tensor.range.end);
         Ok(Self {
             config: config.clone(),
             branches,
@@ -62,7 +68,7 @@ impl Network {
             actor,
             critic,
             tensors,
-            weights,
+            weights: vec![0.0; weights],
         })
     }
 
