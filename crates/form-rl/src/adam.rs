@@ -52,15 +52,18 @@ impl Adam {
         let rate = (f64::from(self.learning_rate) / correction(beta_1)) as f32;
         let scale = (1.0 / correction(beta_2).sqrt()) as f32;
         let epsilon = self.epsilon;
-        vectorised(|| {
-            let memory = self.means.iter_mut().zip(&mut self.squares);
-            let pairs = weights.iter_mut().zip(gradient);
-            for ((weight, &slope), (mean, square)) in pairs.zip(memory) {
-                *mean = beta_1 * *mean + (1.0 - beta_1) * slope;
-                *square = beta_2 * *square + (1.0 - beta_2) * slope * slope;
-                *weight -= rate * *mean / (square.sqrt() * scale + epsilon);
-            }
-        });
+        vectorised(
+            #[inline(always)]
+            || {
+                let memory = self.means.iter_mut().zip(&mut self.squares);
+                let pairs = weights.iter_mut().zip(gradient);
+                for ((weight, &slope), (mean, square)) in pairs.zip(memory) {
+                    *mean = beta_1 * *mean + (1.0 - beta_1) * slope;
+                    *square = beta_2 * *square + (1.0 - beta_2) * slope * slope;
+                    *weight -= rate * *mean / (square.sqrt() * scale + epsilon);
+                }
+            },
+        );
         Ok(())
     }
 }

@@ -80,22 +80,25 @@ impl Conv {
 
     #[inline(always)]
     fn unfold_by(&self, stretch: impl Stretch, input: &[f32], patches: &mut [f32]) {
-        vectorised(|| {
-            let length = stretch.length();
-            let [height, width, channels] = self.input;
-            let mut rows = patches.chunks_exact_mut(length);
-            for sample in input.chunks_exact(height * width * channels) {
-                for y in 0..self.output[0] {
-                    for x in 0..self.output[1] {
-                        let corner = (y * width + x) * self.stride * channels;
-                        for (line, row) in rows.by_ref().take(self.kernel[0]).enumerate() {
-                            let from = corner + line * width * channels;
-                            stretch.copy(&sample[from..from + length], row);
+        vectorised(
+            #[inline(always)]
+            || {
+                let length = stretch.length();
+                let [height, width, channels] = self.input;
+                let mut rows = patches.chunks_exact_mut(length);
+                for sample in input.chunks_exact(height * width * channels) {
+                    for y in 0..self.output[0] {
+                        for x in 0..self.output[1] {
+                            let corner = (y * width + x) * self.stride * channels;
+                            for (line, row) in rows.by_ref().take(self.kernel[0]).enumerate() {
+                                let from = corner + line * width * channels;
+                                stretch.copy(&sample[from..from + length], row);
+                            }
                         }
                     }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// Adds the gradients of all patches up where they came from.
@@ -109,23 +112,26 @@ impl Conv {
 
     #[inline(always)]
     fn fold_by(&self, stretch: impl Stretch, d_patches: &[f32], d_input: &mut [f32]) {
-        vectorised(|| {
-            let length = stretch.length();
-            let [height, width, channels] = self.input;
-            let mut rows = d_patches.chunks_exact(length);
-            for sample in d_input.chunks_exact_mut(height * width * channels) {
-                sample.fill(0.0);
-                for y in 0..self.output[0] {
-                    for x in 0..self.output[1] {
-                        let corner = (y * width + x) * self.stride * channels;
-                        for (line, row) in rows.by_ref().take(self.kernel[0]).enumerate() {
-                            let to = corner + line * width * channels;
-                            stretch.add(row, &mut sample[to..to + length]);
+        vectorised(
+            #[inline(always)]
+            || {
+                let length = stretch.length();
+                let [height, width, channels] = self.input;
+                let mut rows = d_patches.chunks_exact(length);
+                for sample in d_input.chunks_exact_mut(height * width * channels) {
+                    sample.fill(0.0);
+                    for y in 0..self.output[0] {
+                        for x in 0..self.output[1] {
+                            let corner = (y * width + x) * self.stride * channels;
+                            for (line, row) in rows.by_ref().take(self.kernel[0]).enumerate() {
+                                let to = corner + line * width * channels;
+                                stretch.add(row, &mut sample[to..to + length]);
+                            }
                         }
                     }
                 }
-            }
-        });
+            },
+        );
     }
 }
 

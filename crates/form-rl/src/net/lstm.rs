@@ -128,7 +128,10 @@ impl Layer for Lstm {
             let outputs = pass.output[here].chunks_exact_mut(units);
             let gates = gates.chunks_exact_mut(4 * units);
             for (((gates, cells), before), outputs) in gates.zip(cells).zip(before).zip(outputs) {
-                vectorised(|| cell_forward(gates, before, cells, outputs));
+                vectorised(
+                    #[inline(always)]
+                    || cell_forward(gates, before, cells, outputs),
+                );
             }
         }
         let last = (rows.steps - 1) * rows.sequences * units;
@@ -160,7 +163,10 @@ impl Layer for Lstm {
                 let before = &kept.previous_cells[here.clone()];
                 let d_output = &pass.d_output[here];
                 let d_cells = &mut kept.d_cells[own];
-                vectorised(|| cell_backward(gates, cells, before, d_output, d_cells));
+                vectorised(
+                    #[inline(always)]
+                    || cell_backward(gates, cells, before, d_output, d_cells),
+                );
                 if rows.starts[row] {
                     d_cells.fill(0.0);
                 }

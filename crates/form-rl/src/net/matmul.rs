@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
+use super::vector::vectorised;
+
 /// `c = a bᵀ` for `a` of `m` × `k` and `b` of `n` × `k`: activations times weights, one row of weights an output.
 pub(crate) fn times_transposed(a: &[f32], b: &[f32], c: &mut [f32], [m, k, n]: [usize; 3]) {
     let a = MatRef::from_row_major_slice(a, m, k);
@@ -43,20 +45,30 @@ pub(crate) fn add_transposed_times(a: &[f32], b: &[f32], c: &mut [f32], [m, k, n
 
 /// Adds `bias` to every row of `c`.
 pub(crate) fn add_bias(bias: &[f32], c: &mut [f32]) {
-    for row in c.chunks_exact_mut(bias.len()) {
-        for (c, bias) in row.iter_mut().zip(bias) {
-            *c += bias;
-        }
-    }
+    vectorised(
+        #[inline(always)]
+        || {
+            for row in c.chunks_exact_mut(bias.len()) {
+                for (c, bias) in row.iter_mut().zip(bias) {
+                    *c += bias;
+                }
+            }
+        },
+    );
 }
 
 /// Adds the sum of all rows of `d_output` to the gradient of the bias.
 pub(crate) fn add_rows(d_output: &[f32], d_bias: &mut [f32]) {
-    for row in d_output.chunks_exact(d_bias.len()) {
-        for (d_bias, d) in d_bias.iter_mut().zip(row) {
-            *d_bias += d;
-        }
-    }
+    vectorised(
+        #[inline(always)]
+        || {
+            for row in d_output.chunks_exact(d_bias.len()) {
+                for (d_bias, d) in d_bias.iter_mut().zip(row) {
+                    *d_bias += d;
+                }
+            }
+        },
+    );
 }
 
 /// Floating-point operations a second of large products on so many threads at once, each with its own: the peak that

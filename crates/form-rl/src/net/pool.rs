@@ -53,50 +53,65 @@ impl Layer for MaxPool {
     }
 
     fn forward(&self, pass: Forward<'_>) {
-        vectorised(|| {
-            let [height, width, channels] = self.input;
-            let inputs = pass.input.chunks_exact(height * width * channels);
-            let outputs = (pass.output).chunks_exact_mut(self.output.iter().product());
-            for (input, output) in inputs.zip(outputs) {
-                self.each_pixel(|from, to, first| {
-                    let input = &input[from..from + channels];
-                    let output = &mut output[to..to + channels];
-                    if first {
-                        output.copy_from_slice(input);
-                    } else {
-                        for (y, x) in output.iter_mut().zip(input) {
-                            *y = if *x > *y { *x } else { *y };
-                        }
-                    }
-                });
-            }
-        });
+        vectorised(
+            #[inline(always)]
+            || {
+                let [height, width, channels] = self.input;
+                let inputs = pass.input.chunks_exact(height * width * channels);
+                let outputs = (pass.output).chunks_exact_mut(self.output.iter().product());
+                for (input, output) in inputs.zip(outputs) {
+                    self.each_pixel(
+                        #[inline(always)]
+                        |from, to, first| {
+                            let input = &input[from..from + channels];
+                            let output = &mut output[to..to + channels];
+                            if first {
+                                output.copy_from_slice(input);
+                            } else {
+                                for (y, x) in output.iter_mut().zip(input) {
+                                    *y = y.max(*x);
+                                }
+                            }
+                        },
+                    );
+                }
+            },
+        );
     }
 
     fn backward(&self, pass: Backward<'_>) {
         let Some(d_input) = pass.d_input else {
             return;
         };
-        vectorised(|| {
-            let [height, width, channels] = self.input;
-            d_input.fill(0.0);
-            let size = height * width * channels;
-            let ins = (pass.input.chunks_exact(size)).zip(d_input.chunks_exact_mut(size));
-            let size = self.output.iter().product();
-            let outs = (pass.output.chunks_exact(size)).zip(pass.d_output.chunks_exact_mut(size));
-            for ((input, d_input), (output, d_output)) in ins.zip(outs) {
-                self.each_pixel(|from, to, _| {
-                    let ins = input[from..from + channels].iter();
-                    let ins = ins.zip(&mut d_input[from..from + channels]);
-                    let outs = output[to..to + channels].iter();
-                    let outs = outs.zip(&mut d_output[to..to + channels]);
-                    for ((x, d_x), (y, d_y)) in ins.zip(outs) {
-                        // The winner takes the gradient away, so that an equal number after it finds none.
-                        *d_x += if *x == *y { *d_y } else { 0.0 };
-                        *d_y = if *x == *y { 0.0 } else { *d_y };
-                    }
-                });
-            }
-        });
+        vectorised(
+            #[inline(always)]
+            || {
+                let [height, width, channels] = self.input;
+                d_input.fill(0.0);
+                let size = height * width * channels;
+                let ins = (pass.input.chunks_exact(size)).zip(d_input.chunks_exact_mut(size));
+                let size = self.output.iter().product();
+                let outs =
+                    (pass.output.chunks_exact(size)).zip(pass.d_output.chunks_exact_mut(size));
+                for ((input, d_input), (output, d_output)) in ins.zip(outs) {
+                    self.each_pixel(
+                        #[inline(always)]
+                        |from, to, _| {
+                            let ins = input[from..from + channels].iter();
+                            let ins = ins.zip(&mut d_input[from..from + channels]);
+                            let outs = output[to..to + channels].iter();
+                            let outs = outs.zip(&mut d_output[to..to + channels]);
+                            for ((x, d_x), (y, d_y)) in ins.zip(outs) {
+                                // The winner takes the gradient away, so that an equal number after it finds none. Products
+                                // instead of branches: those would become masked stores, which are slow.
+                                let won = if *x == *y { 1.0 } else { 0.0 };
+                                *d_x += won * *d_y;
+                                *d_y *= 1.0 - won;
+                            }
+                        },
+                    );
+                }
+            },
+        );
     }
 }

@@ -13,22 +13,28 @@ impl Layer for Relu {
     }
 
     fn forward(&self, pass: Forward<'_>) {
-        vectorised(|| {
-            for (y, x) in pass.output.iter_mut().zip(pass.input) {
-                *y = if *x < 0.0 { 0.0 } else { *x };
-            }
-        });
+        vectorised(
+            #[inline(always)]
+            || {
+                for (y, x) in pass.output.iter_mut().zip(pass.input) {
+                    *y = if *x < 0.0 { 0.0 } else { *x };
+                }
+            },
+        );
     }
 
     fn backward(&self, pass: Backward<'_>) {
         let Some(d_input) = pass.d_input else {
             return;
         };
-        vectorised(|| {
-            let known = pass.output.iter().zip(&*pass.d_output);
-            for (d_x, (y, d_y)) in d_input.iter_mut().zip(known) {
-                *d_x = if *y > 0.0 { *d_y } else { 0.0 };
-            }
-        });
+        vectorised(
+            #[inline(always)]
+            || {
+                let known = pass.output.iter().zip(&*pass.d_output);
+                for (d_x, (y, d_y)) in d_input.iter_mut().zip(known) {
+                    *d_x = if *y > 0.0 { *d_y } else { 0.0 };
+                }
+            },
+        );
     }
 }

@@ -13,22 +13,28 @@ impl Layer for Tanh {
     }
 
     fn forward(&self, pass: Forward<'_>) {
-        vectorised(|| {
-            for (y, x) in pass.output.iter_mut().zip(pass.input) {
-                *y = tanh(*x);
-            }
-        });
+        vectorised(
+            #[inline(always)]
+            || {
+                for (y, x) in pass.output.iter_mut().zip(pass.input) {
+                    *y = tanh(*x);
+                }
+            },
+        );
     }
 
     fn backward(&self, pass: Backward<'_>) {
         let Some(d_input) = pass.d_input else {
             return;
         };
-        vectorised(|| {
-            let known = pass.output.iter().zip(&*pass.d_output);
-            for (d_x, (y, d_y)) in d_input.iter_mut().zip(known) {
-                *d_x = d_y * (1.0 - y * y);
-            }
-        });
+        vectorised(
+            #[inline(always)]
+            || {
+                let known = pass.output.iter().zip(&*pass.d_output);
+                for (d_x, (y, d_y)) in d_input.iter_mut().zip(known) {
+                    *d_x = d_y * (1.0 - y * y);
+                }
+            },
+        );
     }
 }

@@ -9,7 +9,8 @@ use pulp::Arch;
 
 static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
 
-/// Runs a loop in the version for this processor. What it calls must be inlined into it.
+/// Runs a loop in the version for this processor. The loop, and what it calls, must be inlined: `#[inline(always)] ||`, since a
+/// function of its own would be compiled for the oldest processor.
 #[inline(always)]
 pub(crate) fn vectorised<R>(run: impl FnOnce() -> R) -> R {
     ARCH.dispatch(run)
