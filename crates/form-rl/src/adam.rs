@@ -1,4 +1,4 @@
-//! Adam (Kingma and Ba, 2015) and the clipping of gradients.
+//! Adam (arXiv:1412.6980) and the clipping of gradients.
 
 use serde::{Deserialize, Serialize};
 
