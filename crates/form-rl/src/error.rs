@@ -1,0 +1,78 @@
+//! The errors of the crate: what is wrong, where, and what was expected instead.
+
+use std::path::PathBuf;
+
+/// The crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A network whose layers do not fit together.
+    #[error("{layer}: {problem}")]
+    Layer {
+        /// Where, for instance `image.2 (conv)`.
+        layer: String,
+        /// What does not fit.
+        problem: String,
+    },
+
+    /// Data whose size is not what the network or the algorithm needs.
+    #[error("{what}: {found} given, {expected} needed")]
+    Size {
+        /// Which data.
+        what: &'static str,
+        /// How much there was.
+        found: usize,
+        /// How much there should be.
+        expected: usize,
+    },
+
+    /// A setting that makes no sense.
+    #[error("{name} = {value}: {problem}")]
+    Setting {
+        /// Its name in the configuration.
+        name: &'static str,
+        /// What it was set to.
+        value: String,
+        /// Why that cannot be.
+        problem: &'static str,
+    },
+
+    /// A loss or gradient that is infinite or not a number. The weights are those of before the step.
+    #[error("training diverged: the {what} is {value}")]
+    NonFinite {
+        /// What was computed.
+        what: &'static str,
+        /// What came out.
+        value: f32,
+    },
+
+    /// A weights file that could not be read or written, for a reason of the system.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+
+    /// A weights file that is damaged, or not one at all.
+    #[error("{}: not a weights file: {source}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: safetensors::SafeTensorError,
+    },
+
+    /// A weights file that belongs to another network.
+    #[error("{}: {problem}", path.display())]
+    Mismatch {
+        /// The file.
+        path: PathBuf,
+        /// Which tensor differs, and how.
+        problem: String,
+    },
+}

@@ -1,0 +1,38 @@
+//! Policies that exploit first-order reward machines: the networks they are made of and how they are trained.
+//!
+//! A [`NetworkConfig`] says what a [`Network`] looks like; an [`Engine`] brings a [`Batch`] through it on all cores, for its
+//! [`Outputs`] or for the gradient of a [`Loss`]. [`advantages`] and [`update`] are proximal policy optimisation:
+//!
+//! ```
+//! use form_rl::{Batch, Engine, Network, NetworkConfig, Outputs, greedy};
+//! use rand::SeedableRng;
+//!
+//! // The paper's network, for a grid of 13 × 13 cells with three numbers each, four indicators and seven actions.
+//! let config = NetworkConfig::paper([13, 13, 3], &[("indicators", 4)], 7);
+//! let network = Network::new(&config, &mut rand_pcg::Pcg64Mcg::seed_from_u64(1))?;
+//! let observations = vec![0.0; 2 * network.observation()];
+//! let mut outputs = Outputs::default();
+//! Engine::new(&network, 1).evaluate(&network, &Batch::all(&observations), &mut outputs)?;
+//! assert_eq!(outputs.values.len(), 2);
+//! assert!(greedy(&outputs.logits[..7]) < 7);
+//! # Ok::<(), form_rl::Error>(())
+//! ```
+//!
+//! The same seed gives the same bits, whatever the number of threads.
+
+mod adam;
+mod advantage;
+mod choice;
+mod error;
+mod net;
+mod ppo;
+
+pub use adam::{Adam, clip_gradient};
+pub use advantage::{Ending, Trajectory, advantages, normalise};
+pub use choice::{greedy, log_softmax, sample};
+pub use error::{Error, Result};
+pub use net::{
+    Batch, Engine, ImageConfig, Judged, LayerConfig, Loss, Network, NetworkConfig, Outputs,
+    VectorConfig, matrix_flops,
+};
+pub use ppo::{PpoConfig, PpoLoss, PpoReport, PpoSums, Samples, ValueClip, update};

@@ -1,0 +1,199 @@
+//! Layers one after another, and the room that a block of samples needs on its way through them.
+
+use std::ops::Range;
+
+use super::config::LayerConfig;
+use super::layer::{Backward, Forward, Layer, Parameter, Rows, Shape};
+use crate::{Error, Result};
+
+/// A layer at its place in a network.
+#[derive(Debug)]
+struct Stage {
+    layer: Box<dyn Layer>,
+    /// Its share of the network's weights.
+    weights: Range<usize>,
+    /// Numbers a sample after it.
+    size: usize,
+}
+
+/// A tensor of the network's weights.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tensor {
+    /// Its name in files, for instance `image.0.weight`.
+    pub(crate) name: String,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) range: Range<usize>,
+    /// Initial values are uniform in ± this bound.
+    pub(crate) bound: f32,
+}
+
+/// Layers one after another.
+#[derive(Debug)]
+pub(crate) struct Chain {
+    stages: Vec<Stage>,
+    input: Shape,
+}
+
+/// Outputs and kept numbers of every layer for one block.
+#[derive(Debug)]
+pub(crate) struct Room {
+    outputs: Vec<Vec<f32>>,
+    kept: Vec<Vec<f32>>,
+}
+
+impl Chain {
+    /// Checks that the layers fit together and gives each its weights, after those there are.
+    pub(crate) fn new(
+        name: &str,
+        input: Shape,
+        layers: &[LayerConfig],
+        tensors: &mut Vec<Tensor>,
+    ) -> Result<Self> {
+        let mut chain = Self {
+            stages: Vec::new(),
+            input,
+        };
+        for (place, config) in layers.iter().enumerate() {
+            let layer = config
+                .build(chain.output())
+                .map_err(|problem| Error::Layer {
+                    layer: format!("{name}.{place} ({})", config.name()),
+                    problem,
+                })?;
+            chain.push(&format!("{name}.{place}"), layer, tensors);
+        }
+        Ok(chain)
+    }
+
+    /// Puts one more layer at the end.
+    pub(crate) fn push(&mut self, name: &str, layer: Box<dyn Layer>, tensors: &mut Vec<Tensor>) {
+        let first = tensors.last().map_or(0, |tensor| tensor.range.end);
+        let mut end = first;
+        for parameter in layer.parameters() {
+            let range = end..end + parameter.size();
+            end = range.end;
+            let Parameter {
+                name: part,
+                shape,
+                bound,
+            } = parameter;
+            tensors.push(Tensor {
+                name: format!("{name}.{part}"),
+                shape,
+                range,
+                bound,
+            });
+        }
+        let size = layer.output().size();
+        self.stages.push(Stage {
+            layer,
+            weights: first..end,
+            size,
+        });
+    }
+
+    pub(crate) fn input(&self) -> Shape {
+        self.input
+    }
+
+    pub(crate) fn output(&self) -> Shape {
+        self.stages
+            .last()
+            .map_or(self.input, |stage| stage.layer.output())
+    }
+
+    /// How many numbers the state of its recurrent layer has.
+    pub(crate) fn state(&self) -> usize {
+        self.stages.iter().map(|stage| stage.layer.state()).sum()
+    }
+
+    /// The most numbers a sample has anywhere in the chain.
+    pub(crate) fn widest(&self) -> usize {
+        let sizes = self.stages.iter().map(|stage| stage.size);
+        sizes.max().unwrap_or(0).max(self.input.size())
+    }
+
+    pub(crate) fn room(&self, sequences: usize, steps: usize) -> Room {
+        let output = |stage: &Stage| vec![0.0; sequences * steps * stage.size];
+        let kept = |stage: &Stage| vec![0.0; stage.layer.kept(sequences, steps)];
+        Room {
+            outputs: self.stages.iter().map(output).collect(),
+            kept: self.stages.iter().map(kept).collect(),
+        }
+    }
+
+    pub(crate) fn forward(
+        &self,
+        rows: Rows<'_>,
+        weights: &[f32],
+        input: &[f32],
+        room: &mut Room,
+        last_states: &mut [f32],
+    ) {
+        for (place, stage) in self.stages.iter().enumerate() {
+            let (before, after) = room.outputs.split_at_mut(place);
+            let before_size = place.checked_sub(1).map(|before| self.stages[before].size);
+            let input = match (before.last(), before_size) {
+                (Some(output), Some(size)) => &output[..rows.count() * size],
+                _ => input,
+            };
+            let kept = stage.layer.kept(rows.sequences, rows.steps);
+            let state = stage.layer.state() * rows.sequences;
+            stage.layer.forward(Forward {
+                rows,
+                weights: &weights[stage.weights.clone()],
+                input,
+                output: &mut after[0][..rows.count() * stage.size],
+                kept: &mut room.kept[place][..kept],
+                last_states: &mut last_states[..state],
+            });
+        }
+    }
+
+    /// What came out, given what went in.
+    pub(crate) fn result<'a>(&self, rows: Rows<'_>, input: &'a [f32], room: &'a Room) -> &'a [f32] {
+        match (room.outputs.last(), self.stages.last()) {
+            (Some(output), Some(stage)) => &output[..rows.count() * stage.size],
+            _ => input,
+        }
+    }
+
+    /// Takes the gradient with respect to the output from `d[0]` and leaves that with respect to the input there, if wanted.
+    /// Adds to the gradient with respect to the weights.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "two passes that mirror each other, with plain slices"
+    )]
+    pub(crate) fn backward(
+        &self,
+        rows: Rows<'_>,
+        weights: &[f32],
+        input: &[f32],
+        room: &mut Room,
+        d: &mut [Vec<f32>; 2],
+        want_input: bool,
+        gradient: &mut [f32],
+    ) {
+        for (place, stage) in self.stages.iter().enumerate().rev() {
+            let (before, after) = room.outputs.split_at(place);
+            let (input, input_size) = match before.last() {
+                Some(output) => (output.as_slice(), self.stages[place - 1].size),
+                None => (input, self.input.size()),
+            };
+            let [d_output, d_input] = d;
+            let wanted = place > 0 || want_input;
+            let kept = stage.layer.kept(rows.sequences, rows.steps);
+            stage.layer.backward(Backward {
+                rows,
+                weights: &weights[stage.weights.clone()],
+                input: &input[..rows.count() * input_size],
+                output: &after[0][..rows.count() * stage.size],
+                kept: &mut room.kept[place][..kept],
+                d_output: &mut d_output[..rows.count() * stage.size],
+                d_input: wanted.then(|| &mut d_input[..rows.count() * input_size]),
+                gradient: &mut gradient[stage.weights.clone()],
+            });
+            d.swap(0, 1);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What a layer is. A new layer is a new file that implements [`Layer`], a line in `mod.rs` and a variant in `config`.
+//!
+//! A layer sees a block of a few samples at a time, as rows, and works on slices that the block's owner lends it: its
+//! weights, its input and output, and room to keep what the backward pass will want again. It owns no numbers itself.
+
+use std::fmt::Debug;
+
+/// The shape of one sample between two layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Rows, columns and channels; the channel varies fastest.
+    Image([usize; 3]),
+    /// Numbers in no particular arrangement.
+    Flat(usize),
+}
+
+impl Shape {
+    /// How many numbers a sample has.
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Self::Image([height, width, channels]) => height * width * channels,
+            Self::Flat(size) => size,
+        }
+    }
+}
+
+/// A tensor of weights that a layer wants.
+#[derive(Clone, Debug)]
+pub(crate) struct Parameter {
+    /// Its name within the layer.
+    pub(crate) name: &'static str,
+    pub(crate) shape: Vec<usize>,
+    /// Initial values are uniform in ± this bound, as PyTorch's defaults are.
+    pub(crate) bound: f32,
+}
+
+impl Parameter {
+    pub(crate) fn new(name: &'static str, shape: &[usize], fan_in: usize) -> Self {
+        let shape = shape.to_vec();
+        let bound = 1.0 / (fan_in as f32).sqrt();
+        Self { name, shape, bound }
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+/// How the rows of a block hang together: row `step * sequences + sequence`. Without recurrence there is one step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rows<'a> {
+    pub(crate) sequences: usize,
+    pub(crate) steps: usize,
+    /// Whether an episode begins at a row: the recurrent state is forgotten before it. Only recurrent layers look at it.
+    pub(crate) starts: &'a [bool],
+    /// The recurrent state of every sequence before its first row.
+    pub(crate) states: &'a [f32],
+}
+
+impl Rows<'_> {
+    pub(crate) fn count(&self) -> usize {
+        self.sequences * self.steps
+    }
+}
+
+/// What a layer gets in order to compute its output.
+pub(crate) struct Forward<'a> {
+    pub(crate) rows: Rows<'a>,
+    pub(crate) weights: &'a [f32],
+    pub(crate) input: &'a [f32],
+    pub(crate) output: &'a mut [f32],
+    /// Handed to the backward pass as it is left here.
+    pub(crate) kept: &'a mut [f32],
+    /// Where a recurrent layer leaves the state after the last row of every sequence.
+    pub(crate) last_states: &'a mut [f32],
+}
+
+/// What a layer gets in order to compute its gradients.
+pub(crate) struct Backward<'a> {
+    pub(crate) rows: Rows<'a>,
+    pub(crate) weights: &'a [f32],
+    pub(crate) input: &'a [f32],
+    pub(crate) output: &'a [f32],
+    pub(crate) kept: &'a mut [f32],
+    /// The gradient with respect to the output. Nobody reads it afterwards: a layer may use it up.
+    pub(crate) d_output: &'a mut [f32],
+    /// Overwritten with the gradient with respect to the input, if anybody wants it.
+    pub(crate) d_input: Option<&'a mut [f32]>,
+    /// What is added to: the gradient with respect to the weights.
+    pub(crate) gradient: &'a mut [f32],
+}
+
+/// A layer: pure functions of what they are lent.
+pub(crate) trait Layer: Debug + Send + Sync {
+    /// The shape of a sample after this layer.
+    fn output(&self) -> Shape;
+
+    /// The tensors it wants, in the order in which they stand in its weights.
+    fn parameters(&self) -> Vec<Parameter> {
+        Vec::new()
+    }
+
+    /// How many numbers it keeps from the forward to the backward pass.
+    fn kept(&self, _sequences: usize, _steps: usize) -> usize {
+        0
+    }
+
+    /// How many numbers its state has, for a recurrent layer.
+    fn state(&self) -> usize {
+        0
+    }
+
+    fn forward(&self, pass: Forward<'_>);
+
+    fn backward(&self, pass: Backward<'_>);
+}

@@ -1,0 +1,26 @@
+//! Networks: layers with explicit forward and backward passes, in blocks that stay in cache.
+//!
+//! The only room that knows the matrix library. `layer` says what a layer is; each layer is a file (`dense`, `conv`,
+//! `pool`, `tanh`, `relu`, `lstm`); `config` builds them, `chain` runs them one after another, `network` puts image, vectors,
+//! trunk and heads together, `batch` runs many samples on all cores, `weights` is the file.
+
+mod batch;
+mod chain;
+mod config;
+mod conv;
+mod dense;
+mod layer;
+mod lstm;
+mod matmul;
+mod network;
+mod pool;
+mod relu;
+mod tanh;
+mod vector;
+mod weights;
+
+pub use batch::{Batch, Engine, Judged, Loss, Outputs};
+pub use config::{ImageConfig, LayerConfig, NetworkConfig, VectorConfig};
+pub use matmul::matrix_flops;
+pub use network::Network;
+pub(crate) use vector::vectorised;

@@ -1,0 +1,282 @@
+//! A network: its layers, its weights, and what one block of samples does on its way forward and back.
+//!
+//! Forward, loss and backward of a block happen while it is in cache; `batch` hands the blocks out to the cores.
+
+use rand::{Rng, RngExt};
+
+use super::batch::Batch;
+use super::chain::{Chain, Room, Tensor};
+use super::config::{LayerConfig, NetworkConfig};
+use super::dense::Dense;
+use super::layer::{Rows, Shape};
+use crate::{Error, Result};
+
+/// A policy and a value function on a shared trunk.
+#[derive(Debug)]
+pub struct Network {
+    config: NetworkConfig,
+    branches: Vec<Chain>,
+    trunk: Chain,
+    actor: Chain,
+    critic: Chain,
+    tensors: Vec<Tensor>,
+    weights: Vec<f32>,
+}
+
+impl Network {
+    /// A network with fresh weights, uniform in ± 1 / √(number of inputs) as PyTorch's defaults.
+    pub fn new(config: &NetworkConfig, rng: &mut impl Rng) -> Result<Self> {
+        let mut network = Self::zeros(config)?;
+        for tensor in &network.tensors {
+            let gain = match tensor.name.starts_with("actor.") {
+                true => config.actor_gain,
+                false => 1.0,
+            };
+            for weight in &mut network.weights[tensor.range.clone()] {
+                let unit: f32 = rng.random();
+                *weight = (2.0 * unit - 1.0) * tensor.bound * gain;
+            }
+        }
+        Ok(network)
+    }
+
+    /// The same with all weights 0.
+    pub(super) fn zeros(config: &NetworkConfig) -> Result<Self> {
+        let mut tensors = Vec::new();
+        let mut branches = Vec::new();
+        for (name, shape, layers) in config.branches()? {
+            branches.push(Chain::new(&name, shape, layers, &mut tensors)?);
+        }
+        let joined = branches.iter().map(|branch| branch.output().size()).sum();
+        let trunk = Chain::new("trunk", Shape::Flat(joined), &config.trunk, &mut tensors)?;
+        let mut head = |name: &str, outputs| {
+            let mut chain = Chain::new(name, trunk.output(), &[], &mut tensors)?;
+            let dense = Dense::new(trunk.output(), outputs).map_err(|_| Error::Layer {
+                layer: name.to_owned(),
+                problem: "there are no actions to choose from".to_owned(),
+            })?;
+            chain.push(name, Box::new(dense), &mut tensors);
+            Ok::<_, Error>(chain)
+        };
+        let actor = head("actor", config.actions)?;
+        let critic = head("critic", 1)?;
+        let weights = tensors.last().map_or(0, |tensor| tensor.range.end);
+        Ok(Self {
+            config: config.clone(),
+            branches,
+            trunk,
+            actor,
+            critic,
+            tensors,
+            weights: vec![0.0; weights],
+        })
+    }
+
+    /// What it was made from.
+    pub fn config(&self) -> &NetworkConfig {
+        &self.config
+    }
+
+    /// All weights, tensor after tensor.
+    pub fn weights(&self) -> &[f32] {
+        &self.weights
+    }
+
+    /// All weights, for optimisers.
+    pub fn weights_mut(&mut self) -> &mut [f32] {
+        &mut self.weights
+    }
+
+    pub(crate) fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
+    /// How many numbers an observation has: the image, then every vector.
+    pub fn observation(&self) -> usize {
+        self.branches
+            .iter()
+            .map(|branch| branch.input().size())
+            .sum()
+    }
+
+    /// How many numbers the recurrent state has; 0 without recurrence.
+    pub fn state(&self) -> usize {
+        self.trunk.state()
+    }
+
+    /// How many actions there are.
+    pub fn actions(&self) -> usize {
+        self.config.actions
+    }
+
+    /// Whether any layer remembers.
+    pub fn is_recurrent(&self) -> bool {
+        let lstm = |layer: &LayerConfig| matches!(layer, LayerConfig::Lstm { .. });
+        self.config.trunk.iter().any(lstm)
+    }
+
+    /// Brings a block through the network; the results stand in the workspace.
+    pub(super) fn forward(&self, batch: &Batch<'_>, first: usize, count: usize, work: &mut Work) {
+        work.gather(self, batch, first, count);
+        let rows = work.block.rows();
+        let offset_size = self.trunk.input().size();
+        let mut offset = 0;
+        for (place, branch) in self.branches.iter().enumerate() {
+            let input = &work.inputs[place][..rows.count() * branch.input().size()];
+            let room = &mut work.branches[place];
+            branch.forward(rows, &self.weights, input, room, &mut []);
+            let result = branch.result(rows, input, room);
+            let size = branch.output().size();
+            let joined = work.joined.chunks_exact_mut(offset_size);
+            for (to, from) in joined.zip(result.chunks_exact(size)) {
+                to[offset..offset + size].copy_from_slice(from);
+            }
+            offset += size;
+        }
+        let joined = &work.joined[..rows.count() * offset_size];
+        let last = &mut work.last_states;
+        (self.trunk).forward(rows, &self.weights, joined, &mut work.trunk, last);
+        let features = self.trunk.result(rows, joined, &work.trunk);
+        (self.actor).forward(rows, &self.weights, features, &mut work.actor, &mut []);
+        (self.critic).forward(rows, &self.weights, features, &mut work.critic, &mut []);
+    }
+
+    /// Actions' logits and values of the block that went forward last.
+    pub(super) fn outputs<'a>(&self, work: &'a Work) -> (&'a [f32], &'a [f32]) {
+        let rows = work.block.rows();
+        let logits = self.actor.result(rows, &[], &work.actor);
+        (logits, self.critic.result(rows, &[], &work.critic))
+    }
+
+    /// Brings the gradients with respect to logits and values back to the weights, and adds them to `gradient`.
+    pub(super) fn backward(&self, work: &mut Work, gradient: &mut [f32]) {
+        let (rows, weights) = (work.block.rows(), &self.weights);
+        let joined_size = self.trunk.input().size();
+        let joined = &work.joined[..rows.count() * joined_size];
+        let features = self.trunk.result(rows, joined, &work.trunk);
+        let d = &mut work.d;
+        let size = rows.count() * self.actions();
+        d[0][..size].copy_from_slice(&work.d_logits[..size]);
+        (self.actor).backward(rows, weights, features, &mut work.actor, d, true, gradient);
+        let size = rows.count() * self.trunk.output().size();
+        work.d_joined[..size].copy_from_slice(&d[0][..size]);
+        d[0][..rows.count()].copy_from_slice(&work.d_values[..rows.count()]);
+        (self.critic).backward(rows, weights, features, &mut work.critic, d, true, gradient);
+        for (d, actor) in d[0][..size].iter_mut().zip(&work.d_joined) {
+            *d += actor;
+        }
+        (self.trunk).backward(rows, weights, joined, &mut work.trunk, d, true, gradient);
+        let size = rows.count() * joined_size;
+        work.d_joined[..size].copy_from_slice(&d[0][..size]);
+        let mut offset = 0;
+        for (place, branch) in self.branches.iter().enumerate() {
+            let size = branch.output().size();
+            let from = work.d_joined[..rows.count() * joined_size].chunks_exact(joined_size);
+            for (to, from) in d[0].chunks_exact_mut(size).zip(from) {
+                to.copy_from_slice(&from[offset..offset + size]);
+            }
+            offset += size;
+            let input = &work.inputs[place][..rows.count() * branch.input().size()];
+            let room = &mut work.branches[place];
+            branch.backward(rows, weights, input, room, d, false, gradient);
+        }
+    }
+}
+
+/// Which samples a block has.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    sequences: usize,
+    steps: usize,
+    starts: Vec<bool>,
+    states: Vec<f32>,
+    /// The samples' places in the data, step by step.
+    pub(super) places: Vec<usize>,
+}
+
+impl Block {
+    pub(super) fn rows(&self) -> Rows<'_> {
+        Rows {
+            sequences: self.sequences,
+            steps: self.steps,
+            starts: &self.starts,
+            states: &self.states,
+        }
+    }
+}
+
+/// The room for one block of samples on its way through a network.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) block: Block,
+    inputs: Vec<Vec<f32>>,
+    branches: Vec<Room>,
+    joined: Vec<f32>,
+    trunk: Room,
+    actor: Room,
+    critic: Room,
+    pub(super) last_states: Vec<f32>,
+    pub(super) d_logits: Vec<f32>,
+    pub(super) d_values: Vec<f32>,
+    d: [Vec<f32>; 2],
+    d_joined: Vec<f32>,
+}
+
+impl Work {
+    /// Room for blocks of up to this size.
+    pub(super) fn new(network: &Network, sequences: usize, steps: usize) -> Self {
+        let rows = sequences * steps;
+        let chains =
+            || (network.branches.iter()).chain([&network.trunk, &network.actor, &network.critic]);
+        let widest = chains().map(Chain::widest).max().unwrap_or(0);
+        let input = |branch: &Chain| vec![0.0; rows * branch.input().size()];
+        let joined = network.trunk.input().size();
+        let features = network.trunk.output().size();
+        Self {
+            block: Block::default(),
+            inputs: network.branches.iter().map(input).collect(),
+            branches: (network.branches.iter())
+                .map(|branch| branch.room(sequences, steps))
+                .collect(),
+            joined: vec![0.0; rows * joined],
+            trunk: network.trunk.room(sequences, steps),
+            actor: network.actor.room(sequences, steps),
+            critic: network.critic.room(sequences, steps),
+            last_states: vec![0.0; sequences * network.state()],
+            d_logits: vec![0.0; rows * network.actions()],
+            d_values: vec![0.0; rows],
+            d: [vec![0.0; rows * widest], vec![0.0; rows * widest]],
+            d_joined: vec![0.0; rows * joined.max(features)],
+        }
+    }
+
+    /// Copies the observations of a block's samples in, each part where its branch wants it.
+    fn gather(&mut self, network: &Network, batch: &Batch<'_>, first: usize, count: usize) {
+        let block = &mut self.block;
+        (block.sequences, block.steps) = (count, batch.steps);
+        block.places.clear();
+        for step in 0..batch.steps {
+            let place = |sequence| batch.place((first + sequence) * batch.steps + step);
+            block.places.extend((0..count).map(place));
+        }
+        if network.is_recurrent() {
+            block.starts.clear();
+            block
+                .starts
+                .extend(block.places.iter().map(|place| batch.starts[*place]));
+            let state = network.state();
+            block.states.clear();
+            (block.states).extend_from_slice(&batch.states[first * state..(first + count) * state]);
+        }
+        let width = network.observation();
+        let mut offset = 0;
+        for (input, branch) in self.inputs.iter_mut().zip(&network.branches) {
+            let size = branch.input().size();
+            for (row, place) in input.chunks_exact_mut(size).zip(&block.places) {
+                let from = place * width + offset;
+                row.copy_from_slice(&batch.observations[from..from + size]);
+            }
+            offset += size;
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What the crate promises, seen from outside: one file a promise.
+
+#![allow(clippy::unwrap_used, reason = "in a test it is the assertion")]
+
+mod gradients;
+mod ppo;
+mod samples;
+mod shapes;
+mod threads;
+mod weights;

@@ -1,0 +1,180 @@
+//! Networks and batches that do not fit are refused, and the message says where.
+
+use form_rl::{Batch, Engine, Network, NetworkConfig, Outputs};
+
+use crate::samples::{network, numbers, paper, rng};
+
+fn check(config: &str, expected: &str) {
+    let config: NetworkConfig = serde_json::from_str(config).unwrap();
+    let error = Network::new(&config, &mut rng(0)).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn layers_that_do_not_fit_are_named() {
+    check(
+        r#"{"image": {"shape": [3, 3, 1], "layers": [{"layer": "conv", "filters": 2, "kernel": [2, 2]},
+            {"layer": "tanh"}, {"layer": "conv", "filters": 2, "kernel": [3, 2]}]}, "actions": 2}"#,
+        "image.2 (conv): a kernel of 3x2 does not fit into an image of 2x2",
+    );
+    check(
+        r#"{"image": {"shape": [3, 3, 1], "layers": []}, "trunk": [{"layer": "max-pool", "window": [2, 2]}], "actions": 2}"#,
+        "trunk.0 (max-pool): it needs an image, and here comes a flat vector",
+    );
+    check(
+        r#"{"vectors": [{"name": "v", "size": 3, "layers": [{"layer": "dense", "units": 0}]}], "actions": 2}"#,
+        "v.0 (dense): a layer needs at least one output",
+    );
+    check(
+        r#"{"image": {"shape": [3, 3, 1], "layers": [{"layer": "conv", "filters": 2, "kernel": [2, 2], "stride": 0}]}, "actions": 2}"#,
+        "image.0 (conv): kernel and stride must be at least 1",
+    );
+}
+
+#[test]
+fn networks_that_make_no_sense_are_refused() {
+    check(
+        r#"{"actions": 2}"#,
+        "network: it has neither an image nor a vector to see",
+    );
+    let v = r#"{"name": "v", "size": 3, "layers": []}"#;
+    check(
+        &format!(r#"{{"vectors": [{v}], "actions": 0}}"#),
+        "actor: there are no actions to choose from",
+    );
+    check(
+        &format!(r#"{{"vectors": [{v}, {v}], "actions": 2}}"#),
+        "v: two inputs of the same name",
+    );
+    check(
+        r#"{"vectors": [{"name": "actor", "size": 3, "layers": []}], "actions": 2}"#,
+        "actor: not a name for a vector",
+    );
+    check(
+        r#"{"vectors": [{"name": "v", "size": 0, "layers": []}], "actions": 2}"#,
+        "v: an input without numbers",
+    );
+    check(
+        r#"{"vectors": [{"name": "v", "size": 3, "layers": [{"layer": "lstm", "units": 2}]}], "actions": 2}"#,
+        "v: memory (lstm) belongs into the trunk",
+    );
+    check(
+        &format!(
+            r#"{{"vectors": [{v}], "trunk": [{{"layer": "lstm", "units": 2}}, {{"layer": "lstm", "units": 2}}], "actions": 2}}"#
+        ),
+        "trunk: more than one lstm",
+    );
+}
+
+#[test]
+fn unknown_settings_are_refused() {
+    let text = r#"{"actions": 2, "kernel": 3}"#;
+    assert!(serde_json::from_str::<NetworkConfig>(text).is_err());
+    let text = r#"{"trunk": [{"layer": "dense", "units": 3, "bias": false}], "actions": 2}"#;
+    assert!(serde_json::from_str::<NetworkConfig>(text).is_err());
+}
+
+#[test]
+fn a_configuration_reads_back_as_itself() {
+    let config = paper().recurrent();
+    let text = serde_json::to_string(&config).unwrap();
+    assert_eq!(
+        serde_json::from_str::<NetworkConfig>(&text).unwrap(),
+        config
+    );
+}
+
+#[test]
+fn the_papers_network_has_the_size_it_should_have() {
+    let network = Network::new(&paper(), &mut rng(0)).unwrap();
+    assert_eq!(network.observation(), 13 * 13 * 3 + 8);
+    assert_eq!(network.weights().len(), 52_760);
+    let recurrent = Network::new(&paper().recurrent(), &mut rng(0)).unwrap();
+    assert_eq!(recurrent.state(), 512);
+    // The heads stand on 256 numbers instead of 64, and the memory has four gates.
+    let more = 4 * 256 * (64 + 256 + 1) + 8 * (256 - 64);
+    assert_eq!(recurrent.weights().len(), 52_760 + more);
+}
+
+const TINY: &str = r#"{"vectors": [{"name": "v", "size": 3, "layers": []}], "actions": 2}"#;
+const MEMORY: &str = r#"{"vectors": [{"name": "v", "size": 3, "layers": []}],
+    "trunk": [{"layer": "lstm", "units": 2}], "actions": 2}"#;
+
+fn check_batch(config: &str, batch: &Batch<'_>, expected: &str) {
+    let network = network(config, 0);
+    let mut engine = Engine::new(&network, 2);
+    let mut outputs = Outputs::default();
+    let error = engine.evaluate(&network, batch, &mut outputs).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn batches_that_do_not_fit_are_refused() {
+    let data = numbers(12, 0);
+    check_batch(
+        TINY,
+        &Batch::all(&data[..11]),
+        "numbers of observations: 11 given, 9 needed",
+    );
+    check_batch(
+        TINY,
+        &Batch::some(&data, &[0, 4]),
+        "selected observations: 4 given, 5 needed",
+    );
+    let steps = |steps| Batch {
+        steps,
+        ..Batch::all(&data)
+    };
+    check_batch(TINY, &steps(0), "steps a sequence: 0 given, 1 needed");
+    check_batch(
+        TINY,
+        &steps(2),
+        "steps a sequence without a recurrent layer: 2 given, 1 needed",
+    );
+    check_batch(
+        MEMORY,
+        &steps(3),
+        "samples in whole sequences: 4 given, 3 needed",
+    );
+    check_batch(
+        MEMORY,
+        &steps(2),
+        "marks of episodes' starts: 0 given, 4 needed",
+    );
+    let starts = [false; 4];
+    let states = |steps, count| Batch {
+        starts: &starts,
+        states: &data[..count],
+        ..Batch {
+            steps,
+            ..Batch::all(&data)
+        }
+    };
+    check_batch(
+        MEMORY,
+        &states(2, 7),
+        "numbers of recurrent states: 7 given, 8 needed",
+    );
+    check_batch(
+        MEMORY,
+        &states(4, 4),
+        "steps that there is room for: 2 given, 4 needed",
+    );
+}
+
+#[test]
+fn an_engine_of_another_network_is_refused() {
+    let mut engine = Engine::new(&network(MEMORY, 0), 1);
+    let data = numbers(3, 0);
+    let error = engine
+        .evaluate(
+            &network(TINY, 0),
+            &Batch::all(&data),
+            &mut Outputs::default(),
+        )
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "weights that there is room for: 57 given, 12 needed"
+    );
+}
