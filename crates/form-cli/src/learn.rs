@@ -3,6 +3,9 @@
 mod explanation;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -146,6 +149,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         time: args.time_limit,
         memory: args.memory_limit.map(|mib| mib.saturating_mul(1 << 20)),
         interrupt: Some(input::interrupt()?),
+        progress: None,
     };
     let result = learn(args, &data, &options, &limits)?;
     report(args, &data, &result)
@@ -196,7 +200,7 @@ fn learn_built_in(
     for (_, trace) in data.traces() {
         learner.add(trace);
     }
-    let outcome = learner.learn(limits)?;
+    let outcome = with_progress(limits, |limits| learner.learn(limits))?;
     let time = start.elapsed();
     let mut explanation = None;
     if explain && matches!(outcome, Outcome::Minimal(_)) {
@@ -215,7 +219,35 @@ fn learn_built_in(
     })
 }
 
-/// A flag that Ctrl-C sets: the search then ends with what it has.
+/// Does the work, and says now and then how far it has come, if it takes long.
+fn with_progress<T>(limits: &Limits, work: impl FnOnce(&Limits) -> T) -> T {
+    let states = Arc::new(AtomicUsize::new(0));
+    let limits = Limits {
+        progress: Some(states.clone()),
+        ..limits.clone()
+    };
+    let start = Instant::now();
+    let (done, waiting) = channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // Ends when the other end of the channel is gone.
+            while waiting.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+                output::remark(&format!(
+                    "{} s: trying {} …",
+                    start.elapsed().as_secs(),
+                    count(states.load(Ordering::Relaxed), "state")
+                ));
+            }
+        });
+        let result = work(&limits);
+        drop(done);
+        result
+    })
+}
+
+/// How often somebody who waits is told something.
+const PAUSE: Duration = Duration::from_secs(5);
+
 fn report(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
     let outcome = &result.outcome;
     let learnt = outcome.learnt();

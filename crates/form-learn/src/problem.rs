@@ -5,7 +5,7 @@
 //! negations, then the first in the order of its edges. So the same set of traces gives the same machine.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 /// Which machines to search.
@@ -44,6 +44,8 @@ pub struct Limits {
     pub memory: Option<u64>,
     /// Set from elsewhere to interrupt the search.
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// Where the built-in search tells how many states it is trying, for those who wait.
+    pub progress: Option<Arc<AtomicUsize>>,
 }
 
 impl Default for Limits {
@@ -53,6 +55,7 @@ impl Default for Limits {
             time: None,
             memory: None,
             interrupt: None,
+            progress: None,
         }
     }
 }

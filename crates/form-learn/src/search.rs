@@ -1,5 +1,6 @@
 //! The search: one number of states after the other, until a machine is found.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use form_core::{Signature, Trace};
@@ -148,6 +149,9 @@ impl Learner {
         loop {
             if self.states > limits.max_states {
                 return Err(Stop(StopReason::States));
+            }
+            if let Some(progress) = &limits.progress {
+                progress.store(self.states, Ordering::Relaxed);
             }
             let start = Instant::now();
             let mut before = Effort::default();
