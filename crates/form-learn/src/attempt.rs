@@ -7,11 +7,12 @@ use form_core::{BoundMachine, Kind, Signature};
 
 use crate::data::{Data, Refutation};
 use crate::decode::{Design, decode};
-use crate::encode::{Encoding, Lit, Shape, Watch};
+use crate::encode::{Encoding, Lit, Shape};
 use crate::outcome::Learnt;
 use crate::problem::Options;
 use crate::tree::Tree;
 use crate::vocabulary::Candidate;
+use crate::watch::Watch;
 
 /// What every attempt reads: the data, and what machines are made of.
 pub(crate) struct Given {
@@ -40,8 +41,9 @@ impl Given {
         Tree::new(foralls.collect())
     }
 
-    fn shape(&self, states: usize) -> Shape {
-        let reached = [Kind::Goal, Kind::DeadEnd].map(|kind| self.data.shortest(kind).is_some());
+    /// Machines with so many states for the traces there are.
+    pub(crate) fn shape(&self, states: usize) -> Shape {
+        let reached = [Kind::Goal, Kind::DeadEnd].map(|kind| self.data.has(kind));
         Shape {
             states,
             rejecting: reached[1],
@@ -174,7 +176,8 @@ impl Attempt {
         Answer::Undecided
     }
 
-    /// Whether some trace from number `from` on refutes the machine; the solver then knows it.
+    /// Whether some trace from number `from` on refutes the machine; the solver then knows it. For an attempt that
+    /// [fits](Self::fits).
     pub(crate) fn refutes(&mut self, given: &Given, learnt: &Learnt, from: usize) -> bool {
         let refutations = given.refutations(learnt, from);
         let observations = given.data.observations();
@@ -183,9 +186,7 @@ impl Attempt {
                 .add(refutation.kind, given.data.steps(refutation), observations);
         }
         self.counterexamples += refutations.len();
-        if self.fits(given) {
-            self.encoding.extend(&self.tree, observations);
-        }
+        self.encoding.extend(&self.tree, observations);
         !refutations.is_empty()
     }
 }

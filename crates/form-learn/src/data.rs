@@ -125,6 +125,11 @@ impl Data {
         &self.traces[refutation.trace].1[..refutation.length]
     }
 
+    /// Whether there is a trace of a kind.
+    pub(crate) fn has(&self, kind: Kind) -> bool {
+        self.traces.iter().any(|(of, _)| *of == kind)
+    }
+
     /// The shortest trace of a kind, as a refutation of the empty machine.
     pub(crate) fn shortest(&self, kind: Kind) -> Option<Refutation> {
         let of_kind = self

@@ -24,6 +24,7 @@ mod tree;
 mod verify;
 mod vocabulary;
 pub mod walks;
+mod watch;
 
 pub use error::{Error, Result};
 pub use explain::{Core, Evidence, Explanation, Level, Proof, Reason};

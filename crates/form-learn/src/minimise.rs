@@ -11,8 +11,9 @@ use std::thread::ScopedJoinHandle;
 
 use crate::attempt::{Allowance, Answer, Attempt, Effort, Given};
 use crate::decode::Design;
-use crate::encode::{Lit, Measure, Watch};
+use crate::encode::{Lit, Measure};
 use crate::outcome::{Learnt, StopReason};
+use crate::watch::Watch;
 
 /// What is known about one number of states.
 #[derive(Default)]

@@ -7,13 +7,13 @@ use form_core::{Signature, Trace};
 
 use crate::attempt::{Attempt, Effort, Given};
 use crate::data::Data;
-use crate::encode::Watch;
 use crate::error::{Error, Result};
 use crate::minimise::{Progress, Stop, smallest};
 use crate::outcome::{Learnt, Outcome, Round, StopReason};
 use crate::problem::{Limits, Options};
 use crate::verify::overlap;
 use crate::vocabulary::vocabulary;
+use crate::watch::Watch;
 
 /// Learns the smallest machine from traces, which may keep coming.
 ///
@@ -120,8 +120,7 @@ impl Learner {
     /// Before anyone sees the machine: it has been replayed on all traces, and is now checked for determinism, both by
     /// code that knows nothing of the encoding.
     fn trust(&self, learnt: &Learnt) -> Result<()> {
-        let bound = learnt.machine.bind(&self.given.signature)?;
-        match overlap(&bound) {
+        match overlap(&self.given.bound(learnt)) {
             None => Ok(()),
             Some(overlap) => Err(Error::Refuted {
                 problem: format!("{overlap:?} in\n{}", learnt.machine),
@@ -132,8 +131,12 @@ impl Learner {
     /// The last answer, if the traces added since agree with it.
     fn still_holds(&mut self) -> Option<Learnt> {
         let (learnt, checked) = self.answer.take()?;
-        let attempt = self.attempt.as_mut()?;
-        if attempt.refutes(&self.given, &learnt, checked) {
+        let given = &self.given;
+        let refuted = match &mut self.attempt {
+            Some(attempt) if attempt.fits(given) => attempt.refutes(given, &learnt, checked),
+            _ => !given.refutations(&learnt, checked).is_empty(),
+        };
+        if refuted {
             return None;
         }
         self.answer = Some((learnt.clone(), self.given.data.len()));

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::answer::Choice;
 use super::direct::to_asp;
-use super::process::{Deadline, Ended, run, stopped};
+use super::process::{Deadline, run};
 use crate::error::{Error, Result};
 use crate::outcome::{Cost, Learnt, Outcome};
 use crate::problem::{Limits, Options};
@@ -34,11 +34,9 @@ pub fn learn_with_clingo(
         let task = to_asp(signature, traces, options, states);
         let arguments = ["--outf=2", "--opt-mode=opt", "--warn=none", "-"];
         let ended = run(program, &arguments, task, &deadline, HINT)?;
-        if let Some(outcome) = stopped(&ended, states) {
-            return Ok(outcome);
-        }
-        let Ended::Finished(output) = ended else {
-            continue;
+        let output = match ended.output() {
+            Ok(output) => output,
+            Err(reason) => return Ok(Outcome::stopped(reason, states)),
         };
         let bad = |problem: String| Error::BadAnswer {
             program: program.to_owned(),

@@ -8,7 +8,7 @@ use form_core::{Signature, Trace, atom_to_asp};
 
 use super::answer::Choice;
 use super::ilasp::to_ilasp;
-use super::process::{Deadline, Ended, run, stopped};
+use super::process::{Deadline, run};
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::problem::{Limits, Options};
@@ -46,11 +46,9 @@ pub fn learn_with_ilasp(
             &deadline,
             HINT,
         )?;
-        if let Some(outcome) = stopped(&ended, states) {
-            return Ok(outcome);
-        }
-        let Ended::Finished(output) = ended else {
-            continue;
+        let output = match ended.output() {
+            Ok(output) => output,
+            Err(reason) => return Ok(Outcome::stopped(reason, states)),
         };
         if !output.status.success() {
             return Err(output.failure(program));

@@ -1,21 +1,20 @@
 //! Running an external solver: fed through its standard input, stopped when the time is up or the user says so.
 
 use std::io::{ErrorKind, Read, Write};
+#[cfg(unix)]
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::outcome::{Outcome, StopReason};
+use crate::outcome::StopReason;
 use crate::problem::Limits;
+use crate::watch::Watch;
 
-/// Until when a search may go on.
-pub(super) struct Deadline<'a> {
-    limits: &'a Limits,
-    end: Option<Instant>,
-}
+/// Until when a search may go on. The memory of another program is its own.
+pub(super) struct Deadline(Watch);
 
 /// How a program ended.
 pub(super) enum Ended {
@@ -34,22 +33,29 @@ pub(super) struct Output {
     pub(super) stderr: String,
 }
 
-impl<'a> Deadline<'a> {
-    pub(super) fn new(limits: &'a Limits) -> Self {
-        let end = limits
-            .time
-            .and_then(|time| Instant::now().checked_add(time));
-        Self { limits, end }
+impl Deadline {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self(Watch::new(&Limits {
+            memory: None,
+            ..limits.clone()
+        }))
     }
 
     fn reached(&self) -> Option<Ended> {
-        let interrupt = self.limits.interrupt.as_ref();
-        if interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            Some(Ended::Interrupted)
-        } else if self.end.is_some_and(|end| Instant::now() >= end) {
-            Some(Ended::TimedOut)
-        } else {
-            None
+        Some(match self.0.reason()? {
+            StopReason::Interrupted => Ended::Interrupted,
+            _ => Ended::TimedOut,
+        })
+    }
+}
+
+impl Ended {
+    /// What the program left behind, or why it was killed.
+    pub(super) fn output(self) -> std::result::Result<Output, StopReason> {
+        match self {
+            Self::Finished(output) => Ok(output),
+            Self::TimedOut => Err(StopReason::Time),
+            Self::Interrupted => Err(StopReason::Interrupted),
         }
     }
 }
@@ -69,34 +75,30 @@ impl Output {
     }
 }
 
-/// What to report when the program was killed.
-pub(super) fn stopped(ended: &Ended, states: usize) -> Option<Outcome> {
-    match ended {
-        Ended::Finished(_) => None,
-        Ended::TimedOut => Some(Outcome::stopped(StopReason::Time, states)),
-        Ended::Interrupted => Some(Outcome::stopped(StopReason::Interrupted, states)),
-    }
-}
-
 /// Runs a program to its end or to the deadline, whichever comes first. `hint` says how to get it.
 pub(super) fn run(
     program: &Path,
     arguments: &[&str],
     input: String,
-    deadline: &Deadline<'_>,
+    deadline: &Deadline,
     hint: &'static str,
 ) -> Result<Ended> {
     let io = |source| Error::Io {
         program: program.to_owned(),
         source,
     };
-    let started = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child = started.map_err(|source| match source.kind() {
+        .stderr(Stdio::piped());
+    // Ctrl-C at the terminal is for whoever set up the flag, and would end the program behind its back.
+    #[cfg(unix)]
+    if deadline.0.can_be_interrupted() {
+        command.process_group(0);
+    }
+    let mut child = command.spawn().map_err(|source| match source.kind() {
         ErrorKind::NotFound => Error::MissingProgram {
             program: program.to_owned(),
             hint,
@@ -131,20 +133,12 @@ pub(super) fn run(
 /// Waits for the program, and kills it at the deadline.
 fn wait(
     child: &mut Child,
-    deadline: &Deadline<'_>,
+    deadline: &Deadline,
 ) -> std::io::Result<std::result::Result<ExitStatus, Ended>> {
     let mut pause = Duration::from_millis(1);
     loop {
         if let Some(status) = child.try_wait()? {
-            // Ctrl-C reaches the program too, and ends it before anybody here looks at the flag.
-            if !matches!(status.code(), None | Some(1)) {
-                return Ok(Ok(status));
-            }
-            thread::sleep(Duration::from_millis(20));
-            return Ok(match deadline.reached() {
-                Some(Ended::Interrupted) => Err(Ended::Interrupted),
-                _ => Ok(status),
-            });
+            return Ok(Ok(status));
         }
         if let Some(ended) = deadline.reached() {
             child.kill()?;

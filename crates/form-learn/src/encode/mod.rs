@@ -20,10 +20,11 @@ use form_core::AtomSet;
 pub(crate) use cost::Measure;
 use edges::Pairs;
 pub(crate) use edges::Slot;
-pub(crate) use solver::{Lit, Watch};
+pub(crate) use solver::Lit;
 
 use crate::problem::Options;
 use crate::vocabulary::Candidate;
+use crate::watch::Watch;
 use solver::{FALSE, Solver, TRUE};
 
 /// The shape of the machines that an encoding is about.

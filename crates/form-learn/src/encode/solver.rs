@@ -1,13 +1,8 @@
 //! The SAT solver (CaDiCaL) behind a small interface: fresh variables, clauses with constants, limits.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Instant;
-
 use cadical::{Callbacks, Solver as Cadical};
 
-use crate::outcome::StopReason;
-use crate::problem::Limits;
+use crate::watch::Watch;
 
 /// A literal: a variable or, negative, its negation.
 pub(crate) type Lit = i32;
@@ -16,82 +11,10 @@ pub(crate) type Lit = i32;
 pub(crate) const TRUE: Lit = 1;
 pub(crate) const FALSE: Lit = -1;
 
-/// What ends a search early; asked by the solver again and again while it works.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Watch {
-    pub(crate) deadline: Option<Instant>,
-    pub(crate) memory: Option<u64>,
-    /// Any of these ends it when set.
-    pub(crate) interrupts: Vec<Arc<AtomicBool>>,
-    /// The first reason seen, so that memory given back in the meantime does not make it another one.
-    seen: Arc<OnceLock<StopReason>>,
-}
-
-impl Watch {
-    /// The limits of a call that begins now.
-    pub(crate) fn new(limits: &Limits) -> Self {
-        Self {
-            // A time too long to be told is no limit.
-            deadline: (limits.time).and_then(|time| Instant::now().checked_add(time)),
-            memory: limits.memory,
-            interrupts: limits.interrupt.iter().cloned().collect(),
-            seen: Arc::default(),
-        }
-    }
-
-    /// The same, and one more that ends it when set.
-    pub(crate) fn and(&self, interrupt: &Arc<AtomicBool>) -> Self {
-        let mut watch = self.clone();
-        watch.seen = Arc::default();
-        watch.interrupts.push(interrupt.clone());
-        watch
-    }
-
-    /// Why the search should end now, if it should.
-    pub(crate) fn reason(&self) -> Option<StopReason> {
-        if self.seen.get().is_none()
-            && let Some(reason) = self.reason_now()
-        {
-            // Another thread's reason may have come first, and is as good.
-            let _ = self.seen.set(reason);
-        }
-        self.seen.get().copied()
-    }
-
-    fn reason_now(&self) -> Option<StopReason> {
-        if self
-            .interrupts
-            .iter()
-            .any(|flag| flag.load(Ordering::Relaxed))
-        {
-            Some(StopReason::Interrupted)
-        } else if self
-            .deadline
-            .is_some_and(|deadline| Instant::now() >= deadline)
-        {
-            Some(StopReason::Time)
-        } else if self
-            .memory
-            .is_some_and(|limit| resident_bytes().is_some_and(|used| used > limit))
-        {
-            Some(StopReason::Memory)
-        } else {
-            None
-        }
-    }
-}
-
 impl Callbacks for Watch {
     fn terminate(&mut self) -> bool {
         self.reason().is_some()
     }
-}
-
-/// The memory the process uses, where the system tells.
-fn resident_bytes() -> Option<u64> {
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * 4096)
 }
 
 /// A solver that clauses are added to and that answers under assumptions.

@@ -301,9 +301,9 @@ mod tests {
     use form_core::TraceFile;
 
     use super::*;
-    use crate::encode::Watch;
     use crate::explain::proof::{Finding, Prover};
     use crate::explain::question::Setting;
+    use crate::watch::Watch;
     use crate::{Learner, Limits, Options};
 
     /// If the claim is wrong because the learnt machine itself shows otherwise, the solver must find it, and can find
@@ -324,7 +324,6 @@ mod tests {
             let learnt = learner.answer().unwrap();
             let setting = Setting {
                 given: learner.given(),
-                rejecting: learnt.machine.reject().is_some(),
                 watch: &Watch::default(),
             };
             let mut edge = Edge::new(learnt, 0, Level::Order, false);

@@ -10,11 +10,11 @@ mod selection;
 
 use form_core::{Formula, Kind};
 
-use crate::encode::Watch;
 use crate::error::{Error, Result};
 use crate::outcome::{Learnt, StopReason};
 use crate::problem::Limits;
 use crate::search::Learner;
+use crate::watch::Watch;
 use claim::{Claim, Edge};
 use proof::{Finding, Prover};
 use question::Setting;
@@ -150,7 +150,6 @@ impl Learner {
         let watch = Watch::new(limits);
         let setting = Setting {
             given: self.given(),
-            rejecting: learnt.machine.reject().is_some(),
             watch: &watch,
         };
         explain(setting, learnt)

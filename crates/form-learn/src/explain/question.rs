@@ -6,15 +6,15 @@ use super::claim::Claim;
 use crate::attempt::Given;
 use crate::data::Refutation;
 use crate::decode::decode;
-use crate::encode::{Encoding, Lit, Shape, Watch};
+use crate::encode::{Encoding, Lit, Shape};
 use crate::outcome::Learnt;
 use crate::tree::Tree;
+use crate::watch::Watch;
 
 /// The problem, and what ends the work early.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
     pub(super) given: &'a Given,
-    pub(super) rejecting: bool,
     pub(super) watch: &'a Watch,
 }
 
@@ -48,11 +48,9 @@ pub(super) struct Question {
 impl Question {
     pub(super) fn new(setting: &Setting<'_>, claim: &Claim<'_>, states: usize) -> Self {
         let shape = Shape {
-            states,
-            rejecting: setting.rejecting,
             // Which traces there will be is not known yet.
             reached: [false; 2],
-            options: setting.given.options.clone(),
+            ..setting.given.shape(states)
         };
         let observations = setting.given.data.observations();
         let mut encoding = Encoding::new(

@@ -15,6 +15,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::activation::Activation;
 use super::conv::Conv;
 use super::dense::Dense;
 use super::layer::{Layer, Shape};
@@ -128,8 +129,8 @@ impl LayerConfig {
                 stride,
             } => Box::new(Conv::new(input, filters, kernel, stride)?),
             Self::MaxPool { window, stride } => Box::new(MaxPool::new(input, window, stride)?),
-            Self::Tanh => Box::new(Tanh(input)),
-            Self::Relu => Box::new(Relu(input)),
+            Self::Tanh => Box::new(Activation::<Tanh>::new(input)),
+            Self::Relu => Box::new(Activation::<Relu>::new(input)),
             Self::Lstm { units } => Box::new(Lstm::new(input, units)?),
         })
     }

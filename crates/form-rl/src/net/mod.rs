@@ -4,6 +4,7 @@
 //! `pool`, `tanh`, `relu`, `lstm`); `config` builds them, `chain` runs them one after another, `network` puts image, vectors,
 //! trunk and heads together, `batch` runs many samples on all cores, `weights` is the file.
 
+mod activation;
 mod batch;
 mod chain;
 mod config;

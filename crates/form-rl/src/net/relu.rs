@@ -1,40 +1,19 @@
 //! The rectifier: negative numbers become zero.
 
-use super::layer::{Backward, Forward, Layer, Shape};
-use super::vector::vectorised;
+use super::activation::Function;
 
 /// `y = max(x, 0)`; what is not a number stays so.
 #[derive(Debug)]
-pub(crate) struct Relu(pub(crate) Shape);
+pub(crate) struct Relu;
 
-impl Layer for Relu {
-    fn output(&self) -> Shape {
-        self.0
+impl Function for Relu {
+    #[inline(always)]
+    fn value(x: f32) -> f32 {
+        if x < 0.0 { 0.0 } else { x }
     }
 
-    fn forward(&self, pass: Forward<'_>) {
-        vectorised(
-            #[inline(always)]
-            || {
-                for (y, x) in pass.output.iter_mut().zip(pass.input) {
-                    *y = if *x < 0.0 { 0.0 } else { *x };
-                }
-            },
-        );
-    }
-
-    fn backward(&self, pass: Backward<'_>) {
-        let Some(d_input) = pass.d_input else {
-            return;
-        };
-        vectorised(
-            #[inline(always)]
-            || {
-                let known = pass.output.iter().zip(&*pass.d_output);
-                for (d_x, (y, d_y)) in d_input.iter_mut().zip(known) {
-                    *d_x = if *y > 0.0 { *d_y } else { 0.0 };
-                }
-            },
-        );
+    #[inline(always)]
+    fn gradient(y: f32, d_y: f32) -> f32 {
+        if y > 0.0 { d_y } else { 0.0 }
     }
 }
