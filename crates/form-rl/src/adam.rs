@@ -35,6 +35,31 @@ impl Adam {
         }
     }
 
+    /// One that has made so many steps and remembers these means, of gradients and of their squares.
+    pub(crate) fn remember(
+        steps: i32,
+        means: Vec<f32>,
+        squares: Vec<f32>,
+        learning_rate: f32,
+    ) -> Self {
+        Self {
+            steps,
+            means,
+            squares,
+            ..Self::new(0, learning_rate)
+        }
+    }
+
+    /// How many steps it has made.
+    pub(crate) fn steps(&self) -> i32 {
+        self.steps
+    }
+
+    /// The means of gradients and of their squares.
+    pub(crate) fn memory(&self) -> (&[f32], &[f32]) {
+        (&self.means, &self.squares)
+    }
+
     /// Moves the weights against the gradient.
     pub fn step(&mut self, weights: &mut [f32], gradient: &[f32]) -> Result<()> {
         for (what, found) in [("weights", weights.len()), ("gradients", gradient.len())] {

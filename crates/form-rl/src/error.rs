@@ -49,6 +49,14 @@ pub enum Error {
         value: f32,
     },
 
+    /// A machine that does not fit its signature, or the like.
+    #[error(transparent)]
+    Core(#[from] form_core::Error),
+
+    /// A world that could not be played.
+    #[error(transparent)]
+    World(#[from] form_env::Error),
+
     /// A weights file that could not be read or written, for a reason of the system.
     #[error("{}: {source}", path.display())]
     Io {

@@ -22,13 +22,21 @@
 
 mod adam;
 mod advantage;
+mod agents;
+mod checkpoint;
 mod choice;
 mod error;
 mod net;
 mod ppo;
+mod rollout;
 
 pub use adam::{Adam, clip_gradient};
 pub use advantage::{Ending, Trajectory, advantages, normalise};
+pub use agents::agent::Agent;
+pub use agents::cast::{Cast, Role, Roles, nothing_known};
+pub use agents::sight::{Moment, Progress, Sight};
+pub use agents::style::{ActivationStyle, NetworkStyle};
+pub use checkpoint::checkpoint::{Checkpoint, Policy};
 pub use choice::{greedy, log_softmax, sample};
 pub use error::{Error, Result};
 pub use net::{
@@ -36,3 +44,5 @@ pub use net::{
     NetworkConfig, Outputs, VectorConfig, matrix_flops,
 };
 pub use ppo::{PpoConfig, PpoLoss, PpoReport, PpoSums, Samples, ValueClip, update};
+pub use rollout::experience::Experience;
+pub use rollout::game::{Choice, Collected, Credit, Episode, Game, GameConfig};

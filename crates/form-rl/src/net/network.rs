@@ -42,7 +42,7 @@ impl Network {
     }
 
     /// The same with all weights 0.
-    pub(super) fn zeros(config: &NetworkConfig) -> Result<Self> {
+    pub(crate) fn zeros(config: &NetworkConfig) -> Result<Self> {
         let mut tensors = Vec::new();
         let mut branches = Vec::new();
         for (name, shape, layers) in config.branches()? {

@@ -1,6 +1,8 @@
 //! Observations are normalised by what was seen so far, and the statistics live as long as the network.
 
 use form_rl::{Batch, Engine, Network, NetworkConfig, Outputs};
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
 
 use crate::samples::{network, observations, rng};
 
@@ -116,11 +118,21 @@ fn impossible_statistics_are_refused() {
     let mut network = network(CONFIG, 1);
     network.observe_statistics(&[1; 8], &[1.0; 3]).unwrap();
     network.save(&path).unwrap();
-    let mut file = std::fs::read(&path).unwrap();
-    // The counts of the image, four cells, are the first 64-bit numbers of the file; now they are negative.
-    let four = 4.0_f64.to_le_bytes();
-    let place = file.windows(8).position(|bytes| bytes == four).unwrap();
-    file[place + 7] |= 0x80;
+    // A file of somebody else's, without a checksum, in which the image's channels were counted less often than never.
+    let file = std::fs::read(&path).unwrap();
+    let (_, header) = SafeTensors::read_metadata(&file).unwrap();
+    let tensors = SafeTensors::deserialize(&file).unwrap();
+    let negative: Vec<u8> = [-4.0_f64; 2].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let count = "normalisation.image.count";
+    let views = tensors.iter().filter(|(name, _)| *name != "crc32");
+    let views = views.map(|(name, view)| match name == count {
+        true => (
+            name,
+            TensorView::new(Dtype::F64, vec![2], &negative).unwrap(),
+        ),
+        false => (name, view),
+    });
+    let file = safetensors::serialize(views, header.metadata().clone()).unwrap();
     std::fs::write(&path, &file).unwrap();
     let error = Network::load(&path).unwrap_err().to_string();
     assert!(

@@ -1,0 +1,222 @@
+//! Named arrays and a text beside them in one safetensors file: written all or nothing, and checked when it is read.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, View};
+use safetensors::{SafeTensorError, SafeTensors};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{Error, Result};
+
+/// The tensor with the checksum of all others. Not in the metadata, whose entries are written in any order.
+const CHECKSUM: &str = "crc32";
+
+/// What a file is made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Bundle {
+    arrays: BTreeMap<String, Array>,
+    metadata: HashMap<String, String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Array {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl View for &Array {
+    fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&self.bytes)
+    }
+
+    fn data_len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+impl Bundle {
+    /// Adds numbers of this shape.
+    pub(crate) fn put_shaped(&mut self, name: &str, shape: &[usize], numbers: &[f32]) {
+        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
+        self.insert(name, Dtype::F32, shape, bytes.collect());
+    }
+
+    /// Adds numbers in a row.
+    pub(crate) fn put_numbers(&mut self, name: &str, numbers: &[f32]) {
+        self.put_shaped(name, &[numbers.len()], numbers);
+    }
+
+    /// Adds numbers of double precision.
+    pub(crate) fn put_doubles(&mut self, name: &str, numbers: &[f64]) {
+        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
+        self.insert(name, Dtype::F64, &[numbers.len()], bytes.collect());
+    }
+
+    /// Adds bytes.
+    pub(crate) fn put_bytes(&mut self, name: &str, bytes: Vec<u8>) {
+        self.insert(name, Dtype::U8, &[bytes.len()], bytes);
+    }
+
+    /// Adds counts.
+    pub(crate) fn put_counts(&mut self, name: &str, counts: &[u64]) {
+        let bytes = counts.iter().flat_map(|count| count.to_le_bytes());
+        self.insert(name, Dtype::U64, &[counts.len()], bytes.collect());
+    }
+
+    fn insert(&mut self, name: &str, dtype: Dtype, shape: &[usize], bytes: Vec<u8>) {
+        let shape = shape.to_vec();
+        let array = Array {
+            dtype,
+            shape,
+            bytes,
+        };
+        self.arrays.insert(name.to_owned(), array);
+    }
+
+    fn array(&self, name: &str, dtype: Dtype) -> Result<&Array, String> {
+        let array = (self.arrays.get(name)).ok_or_else(|| format!("no tensor `{name}`"))?;
+        match array.dtype == dtype {
+            true => Ok(array),
+            false => Err(format!(
+                "tensor `{name}` is of {:?}, not {dtype:?}",
+                array.dtype
+            )),
+        }
+    }
+
+    /// The names of all arrays that start like this, without that start.
+    pub(crate) fn names<'a>(&'a self, start: &'a str) -> impl Iterator<Item = &'a str> {
+        (self.arrays.keys()).filter_map(move |name| name.strip_prefix(start))
+    }
+
+    /// The shape of an array.
+    pub(crate) fn shape(&self, name: &str) -> Option<&[usize]> {
+        Some(&self.arrays.get(name)?.shape)
+    }
+
+    /// Takes numbers out.
+    pub(crate) fn numbers(&self, name: &str) -> Result<Vec<f32>, String> {
+        let (numbers, _) = self.array(name, Dtype::F32)?.bytes.as_chunks::<4>();
+        Ok(numbers.iter().map(|n| f32::from_le_bytes(*n)).collect())
+    }
+
+    /// Takes numbers of double precision out.
+    pub(crate) fn doubles(&self, name: &str) -> Result<Vec<f64>, String> {
+        let (numbers, _) = self.array(name, Dtype::F64)?.bytes.as_chunks::<8>();
+        Ok(numbers.iter().map(|n| f64::from_le_bytes(*n)).collect())
+    }
+
+    /// Takes bytes out.
+    pub(crate) fn bytes(&self, name: &str) -> Result<&[u8], String> {
+        Ok(&self.array(name, Dtype::U8)?.bytes)
+    }
+
+    /// Takes counts out.
+    pub(crate) fn counts(&self, name: &str) -> Result<Vec<u64>, String> {
+        let (counts, _) = self.array(name, Dtype::U64)?.bytes.as_chunks::<8>();
+        Ok(counts.iter().map(|n| u64::from_le_bytes(*n)).collect())
+    }
+
+    fn checksum(&self) -> Vec<u8> {
+        let mut hasher = crc32fast::Hasher::new();
+        for (name, array) in &self.arrays {
+            hasher.update(name.as_bytes());
+            hasher.update(&array.bytes);
+        }
+        hasher.finalize().to_le_bytes().into()
+    }
+
+    /// Writes everything with a description beside it, in the metadata under `key`. A file that was there is replaced once the
+    /// new one is complete.
+    pub(crate) fn write<T: Serialize>(
+        mut self,
+        path: &Path,
+        key: &str,
+        description: &T,
+    ) -> Result<()> {
+        let io = |source| Error::Io {
+            path: path.to_owned(),
+            source,
+        };
+        let damaged = |source| Error::Damaged {
+            path: path.to_owned(),
+            source,
+        };
+        let text = serde_json::to_string(description).map_err(SafeTensorError::JsonError);
+        let text = text.map_err(damaged)?;
+        let checksum = self.checksum();
+        self.metadata.insert(key.to_owned(), text);
+        self.insert(CHECKSUM, Dtype::U32, &[1], checksum);
+        let file = safetensors::serialize(&self.arrays, Some(self.metadata)).map_err(damaged)?;
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let mut partial = tempfile::Builder::new()
+            .prefix(".partial-")
+            .tempfile_in(folder)
+            .map_err(io)?;
+        partial.write_all(&file).map_err(io)?;
+        partial.as_file().sync_all().map_err(io)?;
+        partial.persist(path).map_err(|error| io(error.error))?;
+        // The name, too, has to outlive a power failure; not every file system lets a folder be opened for that.
+        if let Ok(folder) = fs::File::open(folder) {
+            let _ = folder.sync_all();
+        }
+        Ok(())
+    }
+
+    /// Reads a file. One that was written here has a checksum, and is refused if it is wrong.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let damaged = |source| Error::Damaged {
+            path: path.to_owned(),
+            source,
+        };
+        let file = fs::read(path).map_err(|source| Error::Io {
+            path: path.to_owned(),
+            source,
+        })?;
+        let (_, header) = SafeTensors::read_metadata(&file).map_err(damaged)?;
+        let tensors = SafeTensors::deserialize(&file).map_err(damaged)?;
+        let mut bundle = Self {
+            metadata: header.metadata().clone().unwrap_or_default(),
+            ..Self::default()
+        };
+        for (name, view) in tensors.iter() {
+            bundle.insert(name, view.dtype(), view.shape(), view.data().to_vec());
+        }
+        let checksum = bundle.arrays.remove(CHECKSUM);
+        match checksum {
+            Some(checksum) if checksum.bytes != bundle.checksum() => Err(Error::Mismatch {
+                path: path.to_owned(),
+                problem: "damaged: the checksum is not that of the contents".to_owned(),
+            }),
+            _ => Ok(bundle),
+        }
+    }
+
+    /// What stands in the metadata under `key`.
+    pub(crate) fn description<T: DeserializeOwned>(&self, path: &Path, key: &str) -> Result<T> {
+        let mismatch = |problem: String| Error::Mismatch {
+            path: path.to_owned(),
+            problem,
+        };
+        let text = (self.metadata.get(key))
+            .ok_or_else(|| mismatch(format!("its metadata have no `{key}`")))?;
+        serde_json::from_str(text)
+            .map_err(|error| mismatch(format!("`{key}` in its metadata: {error}")))
+    }
+}

@@ -1,0 +1,5 @@
+//! Playing: many worlds at once, agents that take turns in them, and what there is to learn from it.
+
+pub(crate) mod experience;
+pub(crate) mod game;
+pub(crate) mod player;
