@@ -4,9 +4,9 @@
 //! CRC-32C, turned and shifted), each an `Event` message of TensorFlow's protocol buffers. The messages here have the few
 //! fields that scalars need, under the numbers of `event.proto` and `summary.proto`.
 //!
-//! A run that goes on after iteration k writes to a new file, which begins with the remark that a session started at step
-//! k + 1: TensorBoard then forgets what it had read of that step and later ones. Files are read in the order of their names,
-//! which begin with the time and never go back.
+//! A file begins with the remark that a session starts. A run that goes on after iteration k writes to a new file, whose
+//! session starts at step k + 1: TensorBoard then forgets what it had read of that step and later ones. Files are read in the
+//! order of their names, which begin with the time and never go back.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -94,15 +94,17 @@ impl EventFile {
             step: 0,
             what: Some(What::FileVersion(VERSION.to_owned())),
         })?;
-        if let Some(iteration) = resumed_after {
-            events.write(&Event {
-                wall_time: now,
-                step: step(iteration)?.saturating_add(1),
-                what: Some(What::SessionLog(SessionLog {
-                    status: SESSION_STARTS,
-                })),
-            })?;
-        }
+        let first = match resumed_after {
+            Some(iteration) => step(iteration)?.saturating_add(1),
+            None => 0,
+        };
+        events.write(&Event {
+            wall_time: now,
+            step: first,
+            what: Some(What::SessionLog(SessionLog {
+                status: SESSION_STARTS,
+            })),
+        })?;
         Ok(events)
     }
 

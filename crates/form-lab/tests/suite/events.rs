@@ -163,6 +163,7 @@ fn what_is_written_is_what_others_read() {
         read(events.path()),
         [
             Said::Version("brain.Event:2".to_owned()),
+            Said::SessionStarts { step: 0 },
             scalars(1.5, 1, &[("success", 0.25), ("policy/u0/loss", -1.5)]),
             scalars(2.5, 300, &[("success", 0.0)]),
             scalars(3.5, 1 << 40, &[(&long, 1e10)]),
