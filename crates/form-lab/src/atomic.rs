@@ -1,0 +1,216 @@
+//! Files that are replaced whole or not at all, and errors of the file system with what to do about them.
+//!
+//! A file is written under another name in the same folder, brought to the disk, and renamed: whoever reads it, and whatever
+//! is left of it when the power fails, is the old text or the new one.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+
+/// What the names of unfinished files begin and end with, so that those of a killed process are found again.
+const UNFINISHED: (&str, &str) = (".form-", ".partial");
+
+/// Replaces a file by these bytes, at once or not at all: they are on the disk when this returns.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_atomically_with(path, |file| file.write_all(bytes))
+}
+
+/// As [`write_atomically`], for contents that are written piece by piece.
+pub fn write_atomically_with(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<()> {
+    // A link stays a link: the file that it leads to is the one replaced.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if target.is_dir() {
+        bail!("cannot write {}: it is a folder", path.display());
+    }
+    let replaced = || -> io::Result<()> {
+        let folder = match target.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let mut file = unfinished(folder)?;
+        if let Ok(old) = target.metadata() {
+            file.as_file().set_permissions(old.permissions())?;
+        }
+        // On an error the unfinished file is removed when it is dropped.
+        write(file.as_file_mut())?;
+        file.as_file().sync_all()?;
+        file.persist(&target)?;
+        sync_folder(folder)
+    };
+    replaced().map_err(|error| cannot("write", path, error))
+}
+
+/// Removes what killed processes left unfinished in a folder; how many files that were. None may be at work there.
+pub fn remove_unfinished(folder: &Path) -> Result<usize> {
+    let mut removed = 0;
+    let failed = |error| cannot("tidy up", folder, error);
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let (begin, end) = UNFINISHED;
+        let ours = name.starts_with(begin) && name.ends_with(end);
+        // What `tempfile` calls its files where nobody says otherwise, as when weights are written.
+        let unnamed = name.starts_with(".tmp") && name.len() == 10;
+        if (ours || unnamed) && path.is_file() {
+            fs::remove_file(&path).map_err(|error| cannot("remove", &path, error))?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+/// A fresh file with the permissions that any new file has, not the narrow ones of temporary files.
+fn unfinished(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let (begin, end) = UNFINISHED;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(begin).suffix(end);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
+
+/// Brings the names in a folder to the disk; without it, a renamed file may have its old name after a power failure.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    // Elsewhere a folder cannot be opened as a file.
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// An error of the file system: which file, what the system said, and what helps.
+pub fn cannot(verb: &str, path: &Path, error: io::Error) -> anyhow::Error {
+    let advice = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "the disk is full: make room and go on, what was there before is intact"
+        }
+        ErrorKind::ReadOnlyFilesystem => "it can only be read: choose another folder",
+        ErrorKind::PermissionDenied => {
+            "no permission: choose another folder, or change who may write there"
+        }
+        ErrorKind::NotADirectory => "a part of the path is a file: choose another folder",
+        ErrorKind::NotFound => "there is no such file or folder: check the path",
+        _ => return anyhow!(error).context(format!("cannot {verb} {}", path.display())),
+    };
+    anyhow!(error)
+        .context(advice)
+        .context(format!("cannot {verb} {}", path.display()))
+}
+
+/// Reads a text file; an error names it.
+pub fn read_text(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).map_err(|error| cannot("read", path, error))?;
+    String::from_utf8(bytes).with_context(|| format!("cannot read {}: not text", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap().map(|entry| {
+            let name = entry.unwrap().file_name();
+            name.into_string().unwrap()
+        });
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_made_and_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        write_atomically(&path, b"one").unwrap();
+        write_atomically(&path, b"2").unwrap();
+        assert_eq!(read_text(&path).unwrap(), "2");
+        assert_eq!(names(folder.path()), ["a.txt"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_permissions_survive() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("a.txt"), folder.path().join("b.txt"));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o751)).unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        write_atomically(&link, b"new").unwrap();
+        assert_eq!(read_text(&path).unwrap(), "new");
+        assert!(link.is_symlink());
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o751);
+        // A new file can be read by whoever can read other new files.
+        let (fresh, plain) = (folder.path().join("c"), folder.path().join("d"));
+        write_atomically(&fresh, b"").unwrap();
+        fs::write(&plain, "").unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode();
+        assert_eq!(mode(&fresh), mode(&plain));
+    }
+
+    /// The disk fills up in the middle of the write: the error of the system is a real one.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_leaves_the_old_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        write_atomically(&path, b"old").unwrap();
+        let error = write_atomically_with(&path, |file| {
+            file.write_all(b"new, the first half")?;
+            File::options()
+                .write(true)
+                .open("/dev/full")?
+                .write_all(b"x")
+        })
+        .unwrap_err();
+        let message = format!("{error:#}");
+        assert!(
+            message.contains("a.txt: the disk is full: make room"),
+            "{message}"
+        );
+        assert_eq!(read_text(&path).unwrap(), "old");
+        assert_eq!(names(folder.path()), ["a.txt"]);
+    }
+
+    #[test]
+    fn unfinished_files_are_removed_and_others_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        // As a killed process leaves it: it never gets to drop the file.
+        let (_, left) = unfinished(folder.path()).unwrap().keep().unwrap();
+        let unnamed = tempfile::NamedTempFile::new_in(folder.path()).unwrap();
+        unnamed.keep().unwrap();
+        fs::write(folder.path().join("partial.txt"), "").unwrap();
+        assert!(left.exists());
+        assert_eq!(remove_unfinished(folder.path()).unwrap(), 2);
+        assert_eq!(names(folder.path()), ["partial.txt"]);
+    }
+
+    #[test]
+    fn errors_name_the_file_and_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = |path: &Path| format!("{:#}", write_atomically(path, b"").unwrap_err());
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let below = said(&file.join("x"));
+        assert!(
+            below.contains("file/x: a part of the path is a file"),
+            "{below}"
+        );
+        let missing = said(&folder.path().join("no/x"));
+        assert!(
+            missing.contains("no/x: there is no such file or folder"),
+            "{missing}"
+        );
+        assert!(said(folder.path()).contains("it is a folder"));
+        fs::write(&file, b"\xff").unwrap();
+        assert!(format!("{:#}", read_text(&file).unwrap_err()).contains("not text"));
+    }
+}

@@ -1,0 +1,15 @@
+//! Experiments with first-order reward machines.
+
+mod atomic;
+mod events;
+mod metrics;
+mod run_folder;
+mod statistics;
+
+pub use atomic::{remove_unfinished, write_atomically, write_atomically_with};
+pub use events::EventFile;
+pub use metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
+pub use run_folder::{RunFolder, TrainingLock};
+pub use statistics::{
+    CONFIDENCE, Interval, deviation, mean, mean_interval, median, proportion_interval, quantile,
+};

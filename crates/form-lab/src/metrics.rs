@@ -1,0 +1,294 @@
+//! What a run leaves behind of its iterations: three tables as CSV files.
+//!
+//! `metrics.csv` depends on the configuration alone, so that two runs can be compared byte by byte; all that depends on the
+//! clock is in `timings.csv`. Rows are added at the end and handed to the system one by one. A process may be killed between two
+//! of them or in the middle of one: a run that goes on from iteration k cuts off what comes after it, and a last line without
+//! its line end never counts.
+
+use std::fs::File;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::atomic::{cannot, read_text, write_atomically};
+
+/// What an iteration achieved. An empty field is no value: no episode ended, for instance.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MetricsRow {
+    /// The number of the iteration.
+    pub iteration: u64,
+    /// Environment steps since the beginning of the run.
+    pub steps: u64,
+    /// Episodes that ended in the iteration.
+    pub episodes: u64,
+    /// The share of them that reached the goal.
+    pub success: Option<f64>,
+    /// Their mean return, without shaping.
+    #[serde(rename = "return")]
+    pub return_: Option<f64>,
+    /// Their mean length in steps.
+    pub length: Option<f64>,
+    /// Their mean return with shaping.
+    pub shaped_return: Option<f64>,
+    /// States of the machine at the end of the iteration.
+    pub states: u64,
+    /// Its edges.
+    pub edges: u64,
+    /// How often a machine was learnt since the beginning of the run.
+    pub relearnings: u64,
+    /// Counterexamples found since the beginning of the run.
+    pub counterexamples: u64,
+    /// Traces kept for learning machines.
+    pub traces: u64,
+}
+
+/// Where the time of an iteration went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimingsRow {
+    /// The number of the iteration.
+    pub iteration: u64,
+    /// Seconds of training since the beginning of the run, those before it was resumed included.
+    pub seconds: f64,
+    /// Environment steps a second in the iteration.
+    pub steps_per_second: f64,
+    /// Seconds spent acting.
+    pub rollout_seconds: f64,
+    /// Seconds spent on updates of policies.
+    pub update_seconds: f64,
+    /// Seconds spent on learning machines.
+    pub learning_seconds: f64,
+}
+
+/// How the update of one policy went. An empty field is no value: too few samples for an update, for instance.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PoliciesRow {
+    /// The number of the iteration.
+    pub iteration: u64,
+    /// The machine state whose policy it is.
+    pub state: String,
+    /// Samples it was trained with.
+    pub samples: u64,
+    /// The loss of the policy.
+    pub policy_loss: Option<f64>,
+    /// The loss of the value estimates.
+    pub value_loss: Option<f64>,
+    /// The mean entropy of its choices, in nats.
+    pub entropy: Option<f64>,
+    /// How far the policy moved: the estimated Kullback–Leibler divergence.
+    pub kl: Option<f64>,
+    /// The share of samples whose gradient was clipped away.
+    pub clipped: Option<f64>,
+    /// The norm of the gradient before it was clipped.
+    pub gradient: Option<f64>,
+}
+
+/// A row of one of the tables.
+pub trait Row: Serialize + DeserializeOwned + Default {
+    /// The iteration it tells of.
+    fn iteration(&self) -> u64;
+}
+
+impl Row for MetricsRow {
+    fn iteration(&self) -> u64 {
+        self.iteration
+    }
+}
+
+impl Row for TimingsRow {
+    fn iteration(&self) -> u64 {
+        self.iteration
+    }
+}
+
+impl Row for PoliciesRow {
+    fn iteration(&self) -> u64 {
+        self.iteration
+    }
+}
+
+/// A table that rows are added to.
+#[derive(Debug)]
+pub struct Table<R> {
+    path: PathBuf,
+    writer: csv::Writer<File>,
+    rows: PhantomData<fn(&R)>,
+}
+
+impl<R: Row> Table<R> {
+    /// A new table with its header. Another file of that name is replaced.
+    pub fn create(path: &Path) -> Result<Self> {
+        write_atomically(path, header::<R>()?.as_bytes())?;
+        Self::append_to(path)
+    }
+
+    /// The table of a run that goes on after an iteration: later rows and a half-written last line are cut off, all at once. A
+    /// missing table is begun anew.
+    pub fn resume(path: &Path, iteration: u64) -> Result<Self> {
+        if !path.exists() {
+            return Self::create(path);
+        }
+        let text = read_text(path)?;
+        let kept: Vec<R> = parse(path, complete_lines(&text))?
+            .into_iter()
+            .filter(|row: &R| row.iteration() <= iteration)
+            .collect();
+        write_atomically(path, &lines(&kept)?)?;
+        Self::append_to(path)
+    }
+
+    /// Adds a row; the system has it when this returns.
+    pub fn append(&mut self, row: &R) -> Result<()> {
+        self.writer
+            .serialize(row)
+            .map_err(|error| written(&self.path, error))?;
+        self.writer
+            .flush()
+            .map_err(|error| cannot("write", &self.path, error))
+    }
+
+    /// Waits until all rows are on the disk. Before a checkpoint is written, this makes sure that it is not ahead of its table
+    /// after a power failure.
+    pub fn sync(&self) -> Result<()> {
+        let file = self.writer.get_ref();
+        file.sync_data()
+            .map_err(|error| cannot("write", &self.path, error))
+    }
+
+    fn append_to(path: &Path) -> Result<Self> {
+        let file = File::options()
+            .append(true)
+            .open(path)
+            .map_err(|error| cannot("write", path, error))?;
+        Ok(Self {
+            path: path.to_owned(),
+            writer: csv::WriterBuilder::new()
+                .has_headers(false)
+                .from_writer(file),
+            rows: PhantomData,
+        })
+    }
+}
+
+/// The rows of a table. What a killed process left half-written at its end does not count.
+pub fn read_rows<R: Row>(path: &Path) -> Result<Vec<R>> {
+    parse(path, complete_lines(&read_text(path)?))
+}
+
+/// The text up to its last line end.
+fn complete_lines(text: &str) -> &str {
+    &text[..text.rfind('\n').map_or(0, |end| end + 1)]
+}
+
+fn header<R: Row>() -> Result<String> {
+    let text = String::from_utf8(lines(&[R::default()])?)?;
+    let (first, _) = text.split_once('\n').unwrap_or_default();
+    Ok(format!("{first}\n"))
+}
+
+/// Header and rows as they stand in the file.
+fn lines<R: Row>(rows: &[R]) -> Result<Vec<u8>> {
+    if rows.is_empty() {
+        return Ok(header::<R>()?.into_bytes());
+    }
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row)?;
+    }
+    Ok(writer.into_inner()?)
+}
+
+fn parse<R: Row>(path: &Path, text: &str) -> Result<Vec<R>> {
+    let expected = header::<R>()?;
+    let expected = expected.trim_end();
+    if text.is_empty() {
+        // Killed before the header was written.
+        return Ok(Vec::new());
+    }
+    let found = text.lines().next().unwrap_or_default();
+    if found != expected {
+        let same = (found.chars().zip(expected.chars())).take_while(|(a, b)| a == b);
+        bail!(
+            "{}:1:{}: the columns are `{found}`, not `{expected}`: is this a table of another version or another kind?",
+            path.display(),
+            same.count() + 1
+        );
+    }
+    let names: Vec<&str> = expected.split(',').collect();
+    csv::Reader::from_reader(text.as_bytes())
+        .deserialize()
+        .map(|row| row.map_err(|error| misread(path, text, &names, &error)))
+        .collect()
+}
+
+/// An error of reading with its line and column, and the name of the field there.
+fn misread(path: &Path, text: &str, names: &[&str], error: &csv::Error) -> anyhow::Error {
+    let line = error.position().map_or(1, csv::Position::line);
+    let (field, problem) = match error.kind() {
+        csv::ErrorKind::Deserialize { err, .. } => {
+            let field = err.field().unwrap_or(0) as usize;
+            (
+                field,
+                format!("{}: {}", names.get(field).unwrap_or(&"row"), err.kind()),
+            )
+        }
+        csv::ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => {
+            let last = (*len.min(expected_len) as usize).saturating_sub(1);
+            (last, format!("{len} fields, not {expected_len}"))
+        }
+        _ => (0, error.to_string()),
+    };
+    let text = text.lines().nth(line as usize - 1).unwrap_or_default();
+    let column = start_of_field(text, field);
+    anyhow!(
+        "{}:{line}:{column}: {problem}: repair the line, or cut it off",
+        path.display()
+    )
+}
+
+/// The column, from 1, at which a field of a line begins.
+fn start_of_field(line: &str, field: usize) -> usize {
+    let mut quoted = false;
+    let commas = line.chars().enumerate().filter(|(_, char)| {
+        quoted ^= *char == '"';
+        *char == ',' && !quoted
+    });
+    match field.checked_sub(1) {
+        None => 1,
+        Some(before) => commas.map(|(at, _)| at + 2).nth(before).unwrap_or(1),
+    }
+}
+
+fn written(path: &Path, error: csv::Error) -> anyhow::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => cannot("write", path, error),
+        other => anyhow!("cannot write {}: {other:?}", path.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The device that is always full takes the place of the file: the error of the system is a real one.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_an_error_that_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("metrics.csv");
+        std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+        let mut table = Table::append_to(&path).unwrap();
+        let message = format!("{:#}", table.append(&MetricsRow::default()).unwrap_err());
+        assert!(
+            message.contains("metrics.csv: the disk is full: make room"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,4 @@
+//! Integration tests of the instruments.
+
+mod events;
+mod tables;
