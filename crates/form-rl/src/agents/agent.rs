@@ -4,7 +4,8 @@ use rand::Rng;
 
 use crate::rollout::experience::Experience;
 use crate::{
-    Adam, Batch, Engine, Network, NetworkConfig, Outputs, PpoConfig, PpoReport, Result, update,
+    Adam, Batch, Engine, Inheritance, Network, NetworkConfig, Outputs, PpoConfig, PpoReport,
+    Result, update,
 };
 
 /// An agent of a [`Cast`](crate::Cast).
@@ -76,6 +77,17 @@ impl Agent {
     /// Gives it another name: its sub-task survived under it.
     pub fn rename(&mut self, name: &str) {
         name.clone_into(&mut self.name);
+    }
+
+    /// Takes over what fits of another policy, and says of every tensor what became of it. See [`Network::inherit`]. The optimiser
+    /// begins anew.
+    pub fn inherit(
+        &mut self,
+        other: &Network,
+        columns: &[(&str, Vec<Option<usize>>)],
+    ) -> Vec<Inheritance> {
+        self.adam = Adam::new(self.network.weights().len(), self.adam.learning_rate);
+        self.network.inherit(other, columns)
     }
 
     pub(crate) fn sequence(&self) -> usize {

@@ -1,0 +1,127 @@
+//! Where a run takes place: something that can make worlds to train in, and others to be tested in.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use form_core::Machine;
+use form_env::{Copies, Environment, GridWorlds, Maps, Split, Task, Worlds};
+
+use crate::config::RunConfig;
+
+/// Makes worlds.
+pub trait Arena {
+    /// What it makes.
+    type Worlds: Worlds;
+
+    /// So many worlds. Their episodes are drawn from the seed; which maps they are played on is not.
+    fn worlds(&self, count: usize, seed: u64, split: Split) -> Result<Self::Worlds>;
+
+    /// The machine of those who know the task, for the method that is given one.
+    fn truth(&self) -> Option<&Machine> {
+        None
+    }
+}
+
+/// The grid worlds of a task.
+#[derive(Clone, Debug)]
+pub struct GridArena {
+    task: Arc<Task>,
+    config: RunConfig,
+}
+
+/// How many maps those who were not trained on are tested on, at least.
+const HELD_OUT_MAPS: usize = 1000;
+
+impl GridArena {
+    /// The worlds of a run.
+    pub fn new(config: &RunConfig) -> Result<Self> {
+        Ok(Self {
+            task: Arc::new(task(&config.task)?),
+            config: config.clone(),
+        })
+    }
+
+    /// The task.
+    pub fn task(&self) -> &Arc<Task> {
+        &self.task
+    }
+
+    /// The maps of a split, or that every episode draws its own.
+    pub fn maps(&self, split: Split) -> Result<Maps> {
+        let (layouts, seed) = (self.config.layouts, self.config.seed);
+        Ok(match (split, layouts) {
+            (Split::Training, 0) => Maps::Fresh(Split::Training),
+            (Split::Training, _) => Maps::Set(self.task.maps(seed, split, layouts)?),
+            (Split::HeldOut, _) => Maps::Set(self.task.maps(seed, split, HELD_OUT_MAPS)?),
+        })
+    }
+}
+
+impl Arena for GridArena {
+    type Worlds = GridWorlds;
+
+    fn worlds(&self, count: usize, seed: u64, split: Split) -> Result<GridWorlds> {
+        let options = self.config.world_options();
+        let maps = self.maps(split)?;
+        Ok(GridWorlds::new(
+            self.task.clone(),
+            maps,
+            options,
+            count,
+            seed,
+        )?)
+    }
+
+    fn truth(&self) -> Option<&Machine> {
+        Some(&self.task.description().machine)
+    }
+}
+
+/// A built-in task, or one from a file.
+pub fn task(name: &str) -> Result<Task> {
+    if name.ends_with(".toml") {
+        return Task::open(Path::new(name)).with_context(|| format!("cannot read the task {name}"));
+    }
+    Ok(Task::builtin(name)?)
+}
+
+/// Copies of an environment of any sort. It has no maps to hold out: it is tested with other seeds.
+#[derive(Clone, Debug)]
+pub struct CopiesArena<E> {
+    environment: E,
+    truth: Option<Machine>,
+}
+
+impl<E: Environment + Clone> CopiesArena<E> {
+    /// Copies of this environment.
+    pub fn new(environment: E) -> Self {
+        Self {
+            environment,
+            truth: None,
+        }
+    }
+
+    /// The same, with a machine for the method that is given one.
+    #[must_use]
+    pub fn with_truth(mut self, truth: Machine) -> Self {
+        self.truth = Some(truth);
+        self
+    }
+}
+
+impl<E: Environment + Clone> Arena for CopiesArena<E> {
+    type Worlds = Copies<E>;
+
+    fn worlds(&self, count: usize, seed: u64, split: Split) -> Result<Copies<E>> {
+        let seed = match split {
+            Split::Training => seed,
+            Split::HeldOut => !seed,
+        };
+        Ok(Copies::new(vec![self.environment.clone(); count], seed)?)
+    }
+
+    fn truth(&self) -> Option<&Machine> {
+        self.truth.as_ref()
+    }
+}

@@ -1,0 +1,412 @@
+//! What a run is, completely: two runs with the same configuration are the same, to the bit, whatever the threads.
+//!
+//! A configuration starts from a [`Preset`] and a [`Method`] and is changed key by key; in a run's folder it is `config.toml`.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use form_env::{Actions, Starts, View, WorldOptions};
+use form_rl::{Credit, Initial, NetworkStyle, PpoConfig, Progress, Roles};
+use serde::{Deserialize, Serialize};
+
+/// How a task is learnt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// One policy a state of a first-order machine that is learnt on the way.
+    Form,
+    /// One policy a state of a machine that is given: the task's own, unless another is named.
+    Handcrafted,
+    /// One policy a state of a propositional machine that is learnt on the way.
+    Propositional,
+    /// One policy that knows of no machine.
+    Ppo,
+    /// The same with memory.
+    RecurrentPpo,
+    /// One policy for all states of a first-order machine that is learnt on the way.
+    SinglePolicy,
+}
+
+impl Method {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Form,
+        Self::Handcrafted,
+        Self::Propositional,
+        Self::Ppo,
+        Self::RecurrentPpo,
+        Self::SinglePolicy,
+    ];
+
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Form => "form",
+            Self::Handcrafted => "handcrafted",
+            Self::Propositional => "propositional",
+            Self::Ppo => "ppo",
+            Self::RecurrentPpo => "recurrent-ppo",
+            Self::SinglePolicy => "single-policy",
+        }
+    }
+
+    /// How the work is shared out among agents.
+    pub fn roles(self) -> Roles {
+        match self {
+            Self::Form | Self::Handcrafted | Self::Propositional => Roles::PerState,
+            Self::SinglePolicy => Roles::Single,
+            Self::Ppo | Self::RecurrentPpo => Roles::Unaided,
+        }
+    }
+
+    /// Whether the machine is learnt on the way.
+    pub fn learns_machine(self) -> bool {
+        matches!(self, Self::Form | Self::Propositional | Self::SinglePolicy)
+    }
+}
+
+impl std::fmt::Display for Method {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What a configuration starts from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// Tables 1 and 2 of the paper: numbers instead of planes, seven actions, indicators, shared rewards, twenty epochs.
+    Paper,
+    /// What learns fast: planes, the three actions that move, progress as a plane, trajectories closed at the hand-over.
+    #[default]
+    Fast,
+}
+
+/// How worlds are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ViewName {
+    /// Object, colour and state of every cell, as numbers.
+    Symbols,
+    /// The same with the checkpoints' identities as their state.
+    Identities,
+    /// A plane of zeros and ones for every kind of thing.
+    Planes,
+}
+
+/// Which actions there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ActionsName {
+    /// MiniGrid's seven.
+    All,
+    /// The three that move.
+    Moves,
+}
+
+/// Where episodes start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartsName {
+    /// Anywhere that the task can be completed from.
+    Anywhere,
+    /// Where the map says.
+    OfTheMap,
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// The task: the name of a built-in one, or a file.
+    pub task: String,
+    /// How it is learnt.
+    pub method: Method,
+    /// What the rest started from.
+    pub preset: Preset,
+    /// All randomness comes from it, the maps too.
+    pub seed: u64,
+    /// The most iterations.
+    pub iterations: u64,
+    /// How many maps are played in turn; 0: a new one every episode.
+    pub layouts: usize,
+    /// How many worlds are played at once.
+    pub worlds: usize,
+    /// How they are shown.
+    pub view: ViewName,
+    /// Which actions there are.
+    pub actions: ActionsName,
+    /// Where episodes start.
+    pub starts: StartsName,
+    /// How progress towards a `forall` is shown.
+    pub progress: Progress,
+    /// Who is rewarded.
+    pub credit: Credit,
+    /// Whether rewards are shaped by the distance to acceptance.
+    pub shaping: bool,
+    /// An agent with fewer samples than this waits for more before it learns.
+    pub least_samples: usize,
+    /// The machine that is given, as text, if one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// When to stop.
+    pub stop: StopConfig,
+    /// The learning of machines.
+    pub learning: LearningConfig,
+    /// The training of policies.
+    pub ppo: PpoConfig,
+    /// Their networks.
+    pub network: NetworkStyle,
+}
+
+/// When a run stops before its last iteration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StopConfig {
+    /// The success rate at which a run has converged: of the last episodes, and then of as many fresh ones. Above 1: never.
+    pub success: f64,
+    /// How many episodes that is measured on.
+    pub episodes: usize,
+    /// For how many iterations in a row.
+    pub patience: u64,
+    /// Appendix C: once the success rate has crossed this, ...
+    pub crossing: f64,
+    /// ... the run ends when it falls by more than this share of its best value. 0: it does not.
+    pub fall: f64,
+}
+
+/// The learning of machines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LearningConfig {
+    /// Random steps in every world an iteration, while nothing is known.
+    pub explore: usize,
+    /// How many counterexamples of an iteration are kept, the shortest of every kind.
+    pub keep: usize,
+    /// The most states.
+    pub max_states: usize,
+    /// The most edges between two states.
+    pub max_disjuncts: usize,
+    /// Whether a run may come back to a state.
+    pub cyclic: bool,
+    /// Seconds after which learning one machine is given up.
+    pub time_limit: u64,
+}
+
+impl RunConfig {
+    /// The configuration of a preset for a method.
+    pub fn new(task: &str, method: Method, preset: Preset) -> Self {
+        match preset {
+            Preset::Paper => Self::paper(task, method),
+            Preset::Fast => Self::fast(task, method),
+        }
+    }
+
+    fn paper(task: &str, method: Method) -> Self {
+        let per_state = method.roles() == Roles::PerState;
+        Self {
+            task: task.to_owned(),
+            method,
+            preset: Preset::Paper,
+            seed: 1,
+            iterations: 300,
+            layouts: 10,
+            worlds: 64,
+            view: ViewName::Symbols,
+            actions: ActionsName::All,
+            starts: StartsName::Anywhere,
+            progress: Progress::Bits,
+            credit: Credit::Shared,
+            shaping: method.roles() != Roles::Unaided,
+            least_samples: 1024,
+            machine: None,
+            stop: StopConfig {
+                success: 2.0,
+                episodes: 100,
+                patience: 1,
+                crossing: 0.7,
+                fall: 0.1,
+            },
+            learning: LearningConfig {
+                time_limit: 3600,
+                ..LearningConfig::default()
+            },
+            ppo: match per_state {
+                true => PpoConfig::default(),
+                false => PpoConfig::single_policy(),
+            },
+            network: NetworkStyle {
+                normalise: true,
+                memory: memory(method),
+                ..NetworkStyle::default()
+            },
+        }
+    }
+
+    fn fast(task: &str, method: Method) -> Self {
+        Self {
+            preset: Preset::Fast,
+            iterations: 2000,
+            worlds: 128,
+            view: ViewName::Planes,
+            actions: ActionsName::Moves,
+            progress: Progress::Plane,
+            credit: Credit::HandOver,
+            least_samples: 512,
+            stop: StopConfig {
+                success: 0.99,
+                episodes: 500,
+                patience: 3,
+                crossing: 1.0,
+                fall: 0.0,
+            },
+            learning: LearningConfig::default(),
+            ppo: PpoConfig {
+                gamma: 0.99,
+                lambda: 0.95,
+                learning_rate: 7e-4,
+                train_batch: 16_384,
+                minibatch: 1024,
+                epochs: 4,
+                clip: 0.2,
+                value_clip: 10.0,
+                gradient_clip: 0.5,
+                kl_coefficient: 0.0,
+                ..PpoConfig::default()
+            },
+            network: NetworkStyle {
+                initial: Initial::Orthogonal,
+                memory: memory(method),
+                ..NetworkStyle::default()
+            },
+            ..Self::paper(task, method)
+        }
+    }
+
+    /// Sets one value, by its name in the file: `ppo.gamma`, `0.99`.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        let mut table = toml::Table::try_from(&*self)?;
+        // What is no TOML value is text.
+        let parsed = format!("value = {value}").parse::<toml::Table>();
+        let parsed = match parsed {
+            Ok(mut parsed) => parsed.remove("value"),
+            Err(_) => None,
+        };
+        let value = parsed.unwrap_or_else(|| toml::Value::String(value.to_owned()));
+        let mut place = &mut table;
+        let (path, name) = key.rsplit_once('.').unwrap_or(("", key));
+        for part in path.split('.').filter(|part| !part.is_empty()) {
+            place = match place.get_mut(part) {
+                Some(toml::Value::Table(inner)) => inner,
+                _ => bail!(
+                    "there is no section `{part}`: the sections are stop, learning, ppo and network"
+                ),
+            };
+        }
+        if !place.contains_key(name) && key != "machine" {
+            let known: Vec<&str> = place.keys().map(String::as_str).collect();
+            bail!(
+                "there is no setting `{key}`; there are: {}",
+                known.join(", ")
+            );
+        }
+        let value = match (place.get(name), value) {
+            // 1 is a fine way to write 1.0.
+            (Some(toml::Value::Float(_)), toml::Value::Integer(value)) => {
+                toml::Value::Float(value as f64)
+            }
+            (_, value) => value,
+        };
+        place.insert(name.to_owned(), value);
+        let changed = toml::Value::Table(table).try_into::<Self>();
+        *self = changed.map_err(|error| anyhow::anyhow!("{key}: {}", error.message()))?;
+        Ok(())
+    }
+
+    /// Refuses what makes no sense.
+    pub fn check(&self) -> Result<()> {
+        self.ppo.check()?;
+        if self.worlds == 0 {
+            bail!("worlds = 0: there must be one at least");
+        }
+        if self.steps() == 0 {
+            bail!(
+                "ppo.train_batch = {}: fewer than the {} worlds, so none of them would take a step",
+                self.ppo.train_batch,
+                self.worlds
+            );
+        }
+        if self.network.memory > 0 && !self.steps().is_multiple_of(self.network.sequence.max(1)) {
+            bail!(
+                "network.sequence = {}: the {} steps of a world in an iteration are no multiple of it",
+                self.network.sequence,
+                self.steps()
+            );
+        }
+        if self.stop.episodes == 0 {
+            bail!("stop.episodes = 0: a success rate needs one at least");
+        }
+        if self.learning.explore == 0 {
+            bail!("learning.explore = 0: nothing would ever be observed");
+        }
+        Ok(())
+    }
+
+    /// Steps of every world in an iteration.
+    pub fn steps(&self) -> usize {
+        self.ppo.train_batch / self.worlds.max(1)
+    }
+
+    /// As a file.
+    pub fn to_toml(&self) -> Result<String> {
+        Ok(toml::to_string_pretty(self)?)
+    }
+
+    /// Reads a file.
+    pub fn from_toml(text: &str, path: &Path) -> Result<Self> {
+        let config: Self = toml::from_str(text).with_context(|| format!("{}", path.display()))?;
+        config
+            .check()
+            .with_context(|| format!("{}", path.display()))?;
+        Ok(config)
+    }
+
+    /// How worlds are shown and started.
+    pub fn world_options(&self) -> WorldOptions {
+        WorldOptions {
+            view: match self.view {
+                ViewName::Symbols => View::Symbols,
+                ViewName::Identities => View::Identities,
+                ViewName::Planes => View::Planes,
+            },
+            actions: match self.actions {
+                ActionsName::All => Actions::All,
+                ActionsName::Moves => Actions::Moves,
+            },
+            starts: match self.starts {
+                StartsName::Anywhere => Starts::Anywhere,
+                StartsName::OfTheMap => Starts::OfTheMap,
+            },
+        }
+    }
+}
+
+fn memory(method: Method) -> usize {
+    match method {
+        Method::RecurrentPpo => 256,
+        _ => 0,
+    }
+}
+
+impl Default for LearningConfig {
+    fn default() -> Self {
+        Self {
+            explore: 1024,
+            keep: 60,
+            max_states: 10,
+            max_disjuncts: 1,
+            cyclic: false,
+            time_limit: 600,
+        }
+    }
+}

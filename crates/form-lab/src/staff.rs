@@ -1,0 +1,115 @@
+//! Which policies survive a new machine: those whose sub-task does.
+//!
+//! A state's sub-task is what its outgoing edges wait for. A state of the new machine inherits the policy of the old state whose
+//! outgoing formulae are the same, whatever the states are called; the others start afresh. A single policy is for all states,
+//! so it is adapted: weights of inputs that are still there are kept.
+
+use anyhow::Result;
+use form_core::{BoundMachine, StateId};
+use form_rl::{Agent, Cast, Role, Roles};
+
+/// What became of an agent's part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Staffing {
+    /// The name of the part in the new machine.
+    pub part: String,
+    /// The part that its policy had before, if it has been somewhere else.
+    pub from: Option<String>,
+}
+
+/// The agents of a cast. Those of the old one are taken over where their sub-task survives.
+pub fn staff(
+    cast: &Cast,
+    old: Option<(Vec<Agent>, &Cast)>,
+    mut hire: impl FnMut(&Role) -> Result<Agent>,
+) -> Result<(Vec<Agent>, Vec<Staffing>)> {
+    let (mut candidates, old_cast) = match old {
+        Some((agents, cast)) => (agents.into_iter().map(Some).collect(), Some(cast)),
+        None => (Vec::new(), None),
+    };
+    let mut agents = Vec::new();
+    let mut staffing = Vec::new();
+    for (place, part) in cast.parts().iter().enumerate() {
+        let survivor = old_cast.and_then(|old| survivor(cast, place, old, &candidates));
+        let inherited = survivor.and_then(|place| candidates[place].take());
+        let from = inherited.as_ref().map(|agent| agent.name().to_owned());
+        let agent = match (inherited, cast.roles()) {
+            (Some(mut agent), Roles::PerState) => {
+                agent.rename(&part.name);
+                agent
+            }
+            (Some(old), _) => {
+                let mut agent = hire(part)?;
+                let names = old_cast.map(|cast| (indicators(cast, 0), states(cast)));
+                let (indicators_before, states_before) = names.unwrap_or_default();
+                agent.inherit(
+                    old.network(),
+                    &[
+                        (
+                            "indicators",
+                            columns(&indicators(cast, 0), &indicators_before),
+                        ),
+                        ("machine", columns(&states(cast), &states_before)),
+                    ],
+                );
+                agent
+            }
+            (None, _) => hire(part)?,
+        };
+        agents.push(agent);
+        let part = part.name.clone();
+        staffing.push(Staffing { part, from });
+    }
+    Ok((agents, staffing))
+}
+
+/// The old agent whose sub-task is that of a part.
+fn survivor(cast: &Cast, place: usize, old: &Cast, candidates: &[Option<Agent>]) -> Option<usize> {
+    if cast.roles() != Roles::PerState {
+        return candidates.iter().position(Option::is_some);
+    }
+    let wanted = sub_task(cast.machine(), state_of(cast, place)?);
+    // A state without a way out has no sub-task.
+    if wanted.is_empty() {
+        return None;
+    }
+    (0..candidates.len()).find(|candidate| {
+        candidates[*candidate].is_some()
+            && old.parts()[*candidate].sight == cast.parts()[place].sight
+            && state_of(old, *candidate)
+                .is_some_and(|state| sub_task(old.machine(), state) == wanted)
+    })
+}
+
+fn state_of(cast: &Cast, place: usize) -> Option<StateId> {
+    let machine = cast.machine().machine();
+    machine
+        .state_ids()
+        .find(|state| cast.agent(*state) == Some(place))
+}
+
+/// The ground atoms that a part has indicators for.
+pub(crate) fn indicators(cast: &Cast, place: usize) -> Vec<String> {
+    let signature = cast.machine().signature();
+    let bits = cast.parts()[place].sight.bits().iter();
+    bits.map(|atom| signature.atom(*atom).to_string()).collect()
+}
+
+fn states(cast: &Cast) -> Vec<String> {
+    let states = cast.machine().machine().states().iter();
+    states.map(ToString::to_string).collect()
+}
+
+/// Where each of some names stood among others.
+pub(crate) fn columns(names: &[String], before: &[String]) -> Vec<Option<usize>> {
+    let place = |name: &String| before.iter().position(|other| other == name);
+    names.iter().map(place).collect()
+}
+
+/// The formulae on the edges out of a state, in canonical form and order.
+fn sub_task(machine: &BoundMachine, state: StateId) -> Vec<String> {
+    let edges = machine.machine().edges_from(state);
+    let mut formulae: Vec<String> = edges.map(|(_, edge)| edge.formula.to_string()).collect();
+    formulae.sort();
+    formulae
+}

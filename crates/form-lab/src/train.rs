@@ -1,0 +1,527 @@
+//! The joint loop (Appendix B of the paper): act, find counterexamples, learn the machine anew, go on.
+//!
+//! From a machine of which nothing is known, agents act, at first at random. Every episode that the machine is wrong about is a
+//! counterexample; after an iteration with new ones the smallest machine is learnt from all that were kept. Policies survive
+//! wherever their sub-task does, see [`staff`](crate::staff). Nothing here touches a file.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use form_core::{Kind, Machine, Trace};
+use form_env::{Split, Stream, Worlds, generator};
+use form_learn::{Learner, Limits, Options, Outcome, StopReason};
+use form_rl::{
+    Agent, Cast, Checkpoint, Choice, Episode, Game, GameConfig, PpoReport, Roles, nothing_known,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::arena::Arena;
+use crate::config::{Method, RunConfig};
+use crate::metrics::{MetricsRow, PoliciesRow, TimingsRow};
+use crate::staff::{Staffing, staff};
+
+/// What a run has come to, apart from its machine, policies and worlds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tally {
+    /// Iterations made.
+    pub iteration: u64,
+    /// Steps taken in all worlds together.
+    pub steps: u64,
+    /// Episodes that ended.
+    pub episodes: u64,
+    /// How often a machine was learnt.
+    pub relearnings: u64,
+    /// How many counterexamples were found.
+    pub counterexamples: u64,
+    /// How many fresh agents there were.
+    pub hired: u64,
+    /// Whether the last episodes with this machine succeeded.
+    recent: VecDeque<bool>,
+    /// For how many iterations they have been good enough.
+    streak: u64,
+    /// The best success rate of an iteration.
+    best: f64,
+}
+
+/// Why a run is over.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ending {
+    /// It has converged: so many of so many fresh episodes succeeded.
+    Converged {
+        /// How many succeeded.
+        successes: u64,
+        /// How many there were.
+        episodes: u64,
+    },
+    /// The success rate fell (Appendix C).
+    Fell,
+    /// That was the last iteration.
+    OutOfIterations,
+    /// No machine could be learnt within the limits.
+    NoMachine(StopReason),
+}
+
+/// A machine that was learnt.
+#[derive(Clone, Debug)]
+pub struct Relearnt {
+    /// The machine.
+    pub machine: Machine,
+    /// Whether it is proven to be the smallest.
+    pub minimal: bool,
+    /// The counterexamples that were new.
+    pub counterexamples: Vec<Trace>,
+    /// How long that took.
+    pub time: Duration,
+    /// What became of the policies.
+    pub staffing: Vec<Staffing>,
+}
+
+/// One iteration.
+#[derive(Clone, Debug)]
+pub struct Iteration {
+    /// For `metrics.csv`.
+    pub metrics: MetricsRow,
+    /// For `timings.csv`.
+    pub timings: TimingsRow,
+    /// For `policies.csv`.
+    pub policies: Vec<PoliciesRow>,
+    /// The machine that was learnt, if one was.
+    pub relearnt: Option<Relearnt>,
+    /// Why this was the last iteration, if it was.
+    pub ending: Option<Ending>,
+}
+
+/// A run in memory.
+pub struct Trainer<A: Arena> {
+    config: RunConfig,
+    arena: A,
+    game: Game<A::Worlds>,
+    agents: Vec<Agent>,
+    learner: Learner,
+    traces: Vec<Trace>,
+    tally: Tally,
+    interrupt: Arc<AtomicBool>,
+    since: Instant,
+    /// The seconds of earlier parts of the run.
+    before: f64,
+}
+
+/// What random numbers are for; each purpose has streams of its own.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Rollout = 1,
+    Update = 2,
+    Hire = 3,
+    Check = 4,
+}
+
+fn stream(purpose: Purpose, number: u64) -> Stream {
+    Stream::Other((purpose as u64) << 48 | number)
+}
+
+impl<A: Arena> Trainer<A> {
+    /// A run at its beginning.
+    pub fn new(config: RunConfig, arena: A, interrupt: Arc<AtomicBool>) -> Result<Self> {
+        config.check()?;
+        let worlds = arena.worlds(config.worlds, config.seed, Split::Training)?;
+        let machine = first_machine(&config, &arena)?;
+        let cast = cast(&config, &worlds, &machine)?;
+        let learner = Learner::new(worlds.signature(), &options(&config));
+        let mut tally = Tally::default();
+        let actions = worlds.actions().len();
+        let (agents, _) = hire(&config, actions, &cast, None, &mut tally)?;
+        Ok(Self {
+            game: game(&config, worlds, cast)?,
+            learner,
+            arena,
+            agents,
+            traces: Vec::new(),
+            tally,
+            interrupt,
+            since: Instant::now(),
+            before: 0.0,
+            config,
+        })
+    }
+
+    /// A run where a checkpoint left it. `traces` are those that were kept until then.
+    pub fn resume(
+        config: RunConfig,
+        arena: A,
+        interrupt: Arc<AtomicBool>,
+        checkpoint: &Checkpoint,
+        traces: Vec<Trace>,
+        seconds: f64,
+    ) -> Result<Self> {
+        let tally: Tally = serde_json::from_str(&checkpoint.notes)
+            .context("the checkpoint's notes are not those of a run")?;
+        let mut run = Self::new(config, arena, interrupt)?;
+        let cast = cast(&run.config, run.game.worlds(), &checkpoint.machine)?;
+        run.agents = checkpoint.agents(&run.config.ppo)?;
+        run.game.recast(cast)?;
+        checkpoint.restore(&mut run.game)?;
+        for trace in &traces {
+            run.learner.add(trace);
+        }
+        run.traces = traces;
+        run.tally = tally;
+        run.before = seconds;
+        Ok(run)
+    }
+
+    /// What it was made from.
+    pub fn config(&self) -> &RunConfig {
+        &self.config
+    }
+
+    /// Where it takes place.
+    pub fn arena(&self) -> &A {
+        &self.arena
+    }
+
+    /// The machine at present.
+    pub fn machine(&self) -> &Machine {
+        self.game.cast().machine().machine()
+    }
+
+    /// The game.
+    pub fn game(&self) -> &Game<A::Worlds> {
+        &self.game
+    }
+
+    /// The agents.
+    pub fn agents(&self) -> &[Agent] {
+        &self.agents
+    }
+
+    /// The agents, to be given other policies or frozen.
+    pub fn agents_mut(&mut self) -> &mut [Agent] {
+        &mut self.agents
+    }
+
+    /// The traces that were kept.
+    pub fn traces(&self) -> &[Trace] {
+        &self.traces
+    }
+
+    /// What it has come to.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Writes where it stands.
+    pub fn save(&self, path: &std::path::Path) -> Result<()> {
+        let notes = serde_json::to_string(&self.tally)?;
+        Ok(Checkpoint::save(path, &self.game, &self.agents, &notes)?)
+    }
+
+    /// One iteration; nothing if it was interrupted on the way. Then the run is to be thrown away: its last checkpoint counts.
+    pub fn iterate(&mut self) -> Result<Option<Iteration>> {
+        let start = Instant::now();
+        let number = self.tally.iteration + 1;
+        let known = self.config.method.roles() == Roles::Unaided || self.game.cast().can_accept();
+        let mut random = generator(self.config.seed, stream(Purpose::Rollout, number));
+        let (episodes, experience) = if known {
+            let steps = self.config.steps();
+            let collected =
+                (self.game).collect(&mut self.agents, steps, &self.config.ppo, &mut random)?;
+            (collected.episodes, Some(collected.experience))
+        } else {
+            let steps = self.config.learning.explore;
+            (self.game.explore(steps, &mut random)?, None)
+        };
+        let steps = match known {
+            true => self.config.steps(),
+            false => self.config.learning.explore,
+        } * self.config.worlds;
+        let rollout = start.elapsed();
+        let found = self.counterexamples(&episodes);
+        let refuted = !found.is_empty() && self.config.method.learns_machine();
+        let mut relearnt = None;
+        let mut ending = None;
+        let learning = Instant::now();
+        if refuted {
+            match self.relearn(found)? {
+                Lesson::Nothing => {}
+                Lesson::Machine(lesson) => relearnt = Some(lesson),
+                Lesson::Stopped(StopReason::Interrupted) => return Ok(None),
+                Lesson::Stopped(reason) => ending = Some(Ending::NoMachine(reason)),
+            }
+        }
+        let learning = learning.elapsed();
+        let updating = Instant::now();
+        let mut policies = Vec::new();
+        // What was collected with a machine that is wrong is nothing to learn from.
+        if let Some(experience) = experience.filter(|_| !refuted) {
+            for (place, (agent, experience)) in self.agents.iter_mut().zip(experience).enumerate() {
+                if self.interrupt.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
+                let update = stream(Purpose::Update, number << 12 | place as u64);
+                let mut random = generator(self.config.seed, update);
+                let least = self.config.least_samples;
+                let learnt = agent.learn(experience, &self.config.ppo, least, &mut random);
+                let learnt =
+                    learnt.with_context(|| format!("the policy of state {}", agent.name()))?;
+                if let Some((samples, report)) = learnt {
+                    policies.push(policy_row(number, agent.name(), samples, &report));
+                }
+            }
+        }
+        let updating = updating.elapsed();
+        self.tally.iteration = number;
+        self.tally.steps += steps as u64;
+        self.tally.episodes += episodes.len() as u64;
+        let metrics = self.metrics(&episodes);
+        if relearnt.is_some() {
+            self.tally.recent.clear();
+            self.tally.streak = 0;
+        } else if known && !refuted {
+            ending = ending.or(self.ending(&episodes, &metrics)?);
+        }
+        if ending.is_none() && number >= self.config.iterations {
+            ending = Some(Ending::OutOfIterations);
+        }
+        let seconds = self.before + self.since.elapsed().as_secs_f64();
+        Ok(Some(Iteration {
+            metrics,
+            timings: TimingsRow {
+                iteration: number,
+                seconds,
+                steps_per_second: steps as f64 / start.elapsed().as_secs_f64(),
+                rollout_seconds: rollout.as_secs_f64(),
+                update_seconds: updating.as_secs_f64(),
+                learning_seconds: learning.as_secs_f64(),
+            },
+            policies,
+            relearnt,
+            ending,
+        }))
+    }
+
+    /// The counterexamples of an iteration that were not known, the shortest of every kind.
+    fn counterexamples(&mut self, episodes: &[Episode]) -> Vec<Trace> {
+        let mut found: Vec<Trace> = (episodes.iter())
+            .filter_map(|episode| episode.counterexample.clone())
+            .collect();
+        self.tally.counterexamples += found.len() as u64;
+        found.sort_by_key(|trace| trace.steps().len());
+        let mut kept: Vec<Trace> = Vec::new();
+        let of = |kept: &[Trace], kind: Kind| kept.iter().filter(|t| t.kind() == kind).count();
+        for trace in found {
+            let most = self.config.learning.keep.div_ceil(3).max(1);
+            if of(&kept, trace.kind()) < most && !kept.contains(&trace) {
+                kept.push(trace);
+            }
+        }
+        kept
+    }
+
+    /// Learns the smallest machine that agrees with all traces, once there is a goal among them.
+    fn relearn(&mut self, found: Vec<Trace>) -> Result<Lesson> {
+        let mut new = Vec::new();
+        for trace in found {
+            if self.learner.add(&trace).is_some() {
+                self.traces.push(trace.clone());
+                new.push(trace);
+            }
+        }
+        if !self.traces.iter().any(|trace| trace.kind() == Kind::Goal) {
+            return Ok(Lesson::Nothing);
+        }
+        let limits = Limits {
+            max_states: self.config.learning.max_states,
+            time: Some(Duration::from_secs(self.config.learning.time_limit)),
+            interrupt: Some(self.interrupt.clone()),
+            ..Limits::default()
+        };
+        let start = Instant::now();
+        let (learnt, minimal) = match self.learner.learn(&limits)? {
+            Outcome::Minimal(learnt) => (learnt, true),
+            Outcome::Stopped {
+                reason: StopReason::Time,
+                best: Some(best),
+                ..
+            } => (best, false),
+            Outcome::Stopped { reason, .. } => return Ok(Lesson::Stopped(reason)),
+            Outcome::Contradictory(pairs) => bail!(
+                "the world contradicts itself: {} pairs of traces observe the same and end differently, so its labels do not tell when the task is done",
+                pairs.len()
+            ),
+        };
+        let time = start.elapsed();
+        let next = cast(&self.config, self.game.worlds(), &learnt.machine)?;
+        let actions = self.game.worlds().actions().len();
+        let old = (std::mem::take(&mut self.agents), self.game.cast());
+        let (agents, staffing) = hire(&self.config, actions, &next, Some(old), &mut self.tally)?;
+        self.agents = agents;
+        self.game.recast(next)?;
+        self.tally.relearnings += 1;
+        Ok(Lesson::Machine(Relearnt {
+            machine: learnt.machine,
+            minimal,
+            counterexamples: new,
+            time,
+            staffing,
+        }))
+    }
+
+    fn metrics(&self, episodes: &[Episode]) -> MetricsRow {
+        let count = episodes.len() as f64;
+        let mean = |value: &dyn Fn(&Episode) -> f64| {
+            (count > 0.0).then(|| episodes.iter().map(value).sum::<f64>() / count)
+        };
+        let success = mean(&|episode| f64::from(u8::from(episode.is_success())));
+        let (machine, tally) = (self.machine(), &self.tally);
+        MetricsRow {
+            iteration: tally.iteration,
+            steps: tally.steps,
+            episodes: tally.episodes,
+            success,
+            return_: success,
+            length: mean(&|episode| episode.steps() as f64),
+            shaped_return: mean(&|episode| episode.earned),
+            states: machine.states().len() as u64,
+            edges: machine.edges().len() as u64,
+            relearnings: tally.relearnings,
+            counterexamples: tally.counterexamples,
+            traces: self.traces.len() as u64,
+        }
+    }
+
+    /// Whether the run is over, by how its last episodes went.
+    fn ending(&mut self, episodes: &[Episode], row: &MetricsRow) -> Result<Option<Ending>> {
+        let stop = &self.config.stop;
+        let recent = &mut self.tally.recent;
+        recent.extend(episodes.iter().map(Episode::is_success));
+        let surplus = recent.len().saturating_sub(stop.episodes);
+        recent.drain(..surplus);
+        if let (Some(success), true) = (row.success, stop.fall > 0.0) {
+            let best = self.tally.best.max(success);
+            self.tally.best = best;
+            if best >= stop.crossing && success < best * (1.0 - stop.fall) {
+                return Ok(Some(Ending::Fell));
+            }
+        }
+        let good = recent.iter().filter(|success| **success).count() as f64;
+        let enough = recent.len() >= stop.episodes && good >= stop.success * recent.len() as f64;
+        self.tally.streak = if enough { self.tally.streak + 1 } else { 0 };
+        if !enough || self.tally.streak < stop.patience {
+            return Ok(None);
+        }
+        // Episodes that fail take longest, so those that ended look better than they all are.
+        self.tally.streak = 0;
+        let fresh = self.check()?;
+        let successes = fresh.iter().filter(|episode| episode.is_success()).count() as u64;
+        let episodes = fresh.len() as u64;
+        let converged = successes as f64 >= self.config.stop.success * episodes as f64;
+        Ok(converged.then_some(Ending::Converged {
+            successes,
+            episodes,
+        }))
+    }
+
+    /// Plays fresh episodes as training plays them.
+    fn check(&mut self) -> Result<Vec<Episode>> {
+        let number = self.tally.iteration;
+        let mut random = generator(self.config.seed, stream(Purpose::Check, number));
+        let count = self.config.worlds;
+        let seed = !self.config.seed ^ number;
+        let worlds = self.arena.worlds(count, seed, Split::Training)?;
+        let mut game = game(&self.config, worlds, self.game.cast().clone())?;
+        let each = self.config.stop.episodes.div_ceil(count) as u64;
+        Ok(game.play(&mut self.agents, each, Choice::Sample, &mut random)?)
+    }
+}
+
+/// What came of learning.
+enum Lesson {
+    /// There is nothing to learn from yet.
+    Nothing,
+    Machine(Relearnt),
+    Stopped(StopReason),
+}
+
+/// The machine a run starts with.
+fn first_machine<A: Arena>(config: &RunConfig, arena: &A) -> Result<Machine> {
+    if let Some(text) = &config.machine {
+        return text.parse().context("the machine of the configuration");
+    }
+    match config.method {
+        Method::Handcrafted => (arena.truth().cloned()).context(
+            "the method `handcrafted` needs a machine, and this world has none: name one with --machine",
+        ),
+        _ => Ok(nothing_known()?),
+    }
+}
+
+pub(crate) fn cast<W: Worlds>(config: &RunConfig, worlds: &W, machine: &Machine) -> Result<Cast> {
+    let roles = config.method.roles();
+    if roles == Roles::Unaided {
+        return Ok(Cast::unaided(worlds.signature(), worlds.spec())?);
+    }
+    let bound = machine.bind(worlds.signature())?;
+    Ok(Cast::new(bound, roles, config.progress, worlds.spec()))
+}
+
+pub(crate) fn game<W: Worlds>(config: &RunConfig, worlds: W, cast: Cast) -> Result<Game<W>> {
+    let rules = GameConfig {
+        credit: config.credit,
+        shaping: config.shaping,
+        gamma: config.ppo.gamma,
+    };
+    // An LSTM remembers its cell and its output.
+    Ok(Game::new(worlds, cast, rules, 2 * config.network.memory)?)
+}
+
+fn options(config: &RunConfig) -> Options {
+    Options {
+        first_order: config.method != Method::Propositional,
+        max_disjuncts: config.learning.max_disjuncts,
+        cyclic: config.learning.cyclic,
+        ..Options::default()
+    }
+}
+
+/// The agents of a cast: those of the old one whose sub-tasks survive, and fresh ones.
+fn hire(
+    config: &RunConfig,
+    actions: usize,
+    cast: &Cast,
+    old: Option<(Vec<Agent>, &Cast)>,
+    tally: &mut Tally,
+) -> Result<(Vec<Agent>, Vec<Staffing>)> {
+    staff(cast, old, |part| {
+        let number = tally.hired;
+        tally.hired += 1;
+        let mut random = generator(config.seed, stream(Purpose::Hire, number));
+        let network = config.network.network(&part.sight, actions);
+        let sequence = config.network.sequence;
+        Ok(Agent::new(
+            &part.name,
+            &network,
+            sequence,
+            &config.ppo,
+            &mut random,
+        )?)
+    })
+}
+
+fn policy_row(iteration: u64, state: &str, samples: usize, report: &PpoReport) -> PoliciesRow {
+    let some = |value: f32| Some(f64::from(value));
+    PoliciesRow {
+        iteration,
+        state: state.to_owned(),
+        samples: samples as u64,
+        policy_loss: some(report.policy_loss),
+        value_loss: some(report.value_loss),
+        entropy: some(report.entropy),
+        kl: some(report.kl),
+        clipped: some(report.clipped),
+        gradient: some(report.gradient),
+    }
+}
