@@ -1,12 +1,14 @@
 //! Experiments with first-order reward machines.
 
 mod atomic;
+mod curves;
 mod events;
 mod metrics;
 mod run_folder;
 mod statistics;
 
 pub use atomic::{remove_unfinished, write_atomically, write_atomically_with};
+pub use curves::{Average, Axis, Curve, Figure, Panel, Scale, Spread, averages};
 pub use events::EventFile;
 pub use metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
 pub use run_folder::{RunFolder, TrainingLock};
