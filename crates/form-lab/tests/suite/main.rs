@@ -1,4 +1,5 @@
 //! Integration tests of the instruments.
 
 mod events;
+mod summary;
 mod tables;
