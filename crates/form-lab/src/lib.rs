@@ -2,6 +2,7 @@
 
 mod atomic;
 mod curves;
+mod display;
 mod events;
 mod metrics;
 mod run_folder;
@@ -10,6 +11,7 @@ mod summary;
 
 pub use atomic::{remove_unfinished, write_atomically, write_atomically_with};
 pub use curves::{Average, Axis, Curve, Figure, Panel, Scale, Spread, averages};
+pub use display::{Display, PolicyLosses, Snapshot};
 pub use events::EventFile;
 pub use metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
 pub use run_folder::{RunFolder, TrainingLock};
