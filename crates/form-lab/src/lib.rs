@@ -1,4 +1,32 @@
-//! Experiments with first-order reward machines.
+//! Experiments with first-order reward machines: their instruments.
+//!
+//! A [`RunFolder`] is where a run lives; whoever trains holds its [`TrainingLock`]. A [`Table`] takes a row an iteration
+//! ([`MetricsRow`], [`TimingsRow`], [`PoliciesRow`]), an [`EventFile`] the same for TensorBoard, and a [`Display`] shows a
+//! [`Snapshot`] to whoever watches. A killed run goes on where it was: files are replaced at once
+//! ([`write_atomically`]) or cut back to the last checkpoint ([`Table::resume`]).
+//!
+//! Afterwards a [`Figure`] draws learning curves, and [`markdown_table`] says what [`outcomes`] runs came to:
+//!
+//! ```
+//! use form_lab::{MetricsRow, RunFolder, Table, markdown_table, outcomes};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("first");
+//! let config = "task = \"all-yellow\"\nmethod = \"form\"\nseed = 1\n";
+//! let (run, _lock) = RunFolder::create(&path, config)?;
+//! let mut metrics = Table::create(&run.metrics())?;
+//! metrics.append(&MetricsRow {
+//!     iteration: 1,
+//!     steps: 16_384,
+//!     success: Some(0.995),
+//!     states: 3,
+//!     edges: 2,
+//!     ..MetricsRow::default()
+//! })?;
+//! let table = markdown_table(&outcomes(folder.path())?);
+//! assert!(table.ends_with("| all-yellow | form | 1 | 99.5 % | 16 k | – | 3 states, 2 edges |\n"));
+//! # Ok::<(), anyhow::Error>(())
+//! ```
 
 mod atomic;
 mod curves;

@@ -188,7 +188,7 @@ impl Figure {
                     Some(_) => (x + SAMPLE + 7.0, INK),
                     None => (x, PALE_INK),
                 };
-                let style = TextStyle::from(text(LETTERS + 1, colour)).pos(left_middle);
+                let style = text(LETTERS + 1, colour).pos(left_middle);
                 area.draw(&Text::new(
                     entry.label.clone(),
                     (fine(start), fine(y)),
