@@ -105,6 +105,7 @@ impl Pixels {
         let mut encoder = png::Encoder::new(&mut file, self.width as u32, self.height as u32);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_compression(png::Compression::High);
         let mut writer = encoder.write_header()?;
         writer.write_image_data(&self.rgb)?;
         writer.finish()?;
