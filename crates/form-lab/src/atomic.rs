@@ -45,6 +45,17 @@ pub fn write_atomically_with(
     replaced().map_err(|error| cannot("write", path, error))
 }
 
+/// Adds bytes to the end of a file that was opened for that, in one piece. If they do not fit, what did fit is taken back.
+pub fn append(file: &mut File, path: &Path, bytes: &[u8]) -> Result<()> {
+    let failed = |error| cannot("write", path, error);
+    let length = file.metadata().map_err(failed)?.len();
+    file.write_all(bytes).map_err(|error| {
+        // If this fails too, the last line or record is torn: readers know about those.
+        let _ = file.set_len(length);
+        failed(error)
+    })
+}
+
 /// Removes what killed processes left unfinished in a folder; how many files that were. None may be at work there.
 pub fn remove_unfinished(folder: &Path) -> Result<usize> {
     let mut removed = 0;

@@ -9,14 +9,13 @@
 //! order of their names, which begin with the time and never go back.
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use prost::Message;
 
-use crate::atomic::cannot;
+use crate::atomic::{append, cannot};
 
 const PREFIX: &str = "events.out.tfevents.";
 /// What the first record of a file says; from version 2 on, remarks about sessions are understood.
@@ -144,9 +143,7 @@ impl EventFile {
 
     fn write(&mut self, event: &Event) -> Result<()> {
         // In one piece: a reader finds whole records, or one that it waits for.
-        self.file
-            .write_all(&record(&event.encode_to_vec()))
-            .map_err(|error| cannot("write", &self.path, error))
+        append(&mut self.file, &self.path, &record(&event.encode_to_vec()))
     }
 }
 

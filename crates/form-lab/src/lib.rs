@@ -1,13 +1,44 @@
-//! Experiments with first-order reward machines.
+//! Experiments with first-order reward machines: their instruments.
+//!
+//! A [`RunFolder`] is where a run lives; whoever trains holds its [`TrainingLock`]. A [`Table`] takes a row an iteration
+//! ([`MetricsRow`], [`TimingsRow`], [`PoliciesRow`]), an [`EventFile`] the same for TensorBoard, and a [`Display`] shows a
+//! [`Snapshot`] to whoever watches. A killed run goes on where it was: files are replaced at once
+//! ([`write_atomically`]) or cut back to the last checkpoint ([`Table::resume`]).
+//!
+//! Afterwards a [`Figure`] draws learning curves, and [`markdown_table`] says what [`outcomes`] runs came to:
+//!
+//! ```
+//! use form_lab::{MetricsRow, RunFolder, Table, markdown_table, outcomes};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("first");
+//! let config = "task = \"all-yellow\"\nmethod = \"form\"\nseed = 1\n";
+//! let (run, _lock) = RunFolder::create(&path, config)?;
+//! let mut metrics = Table::create(&run.metrics())?;
+//! metrics.append(&MetricsRow {
+//!     iteration: 1,
+//!     steps: 16_384,
+//!     success: Some(0.995),
+//!     states: 3,
+//!     edges: 2,
+//!     ..MetricsRow::default()
+//! })?;
+//! let table = markdown_table(&outcomes(folder.path())?);
+//! assert!(table.ends_with("| all-yellow | form | 1 | 99.5 % | 16 k | – | 3 states, 2 edges |\n"));
+//! # Ok::<(), anyhow::Error>(())
+//! ```
 
 mod arena;
 mod atomic;
 mod config;
+mod curves;
+mod display;
 mod events;
 mod metrics;
 mod run_folder;
 mod staff;
 mod statistics;
+mod summary;
 mod train;
 
 pub use arena::{Arena, CopiesArena, GridArena, task};
@@ -15,6 +46,8 @@ pub use atomic::{remove_unfinished, write_atomically, write_atomically_with};
 pub use config::{
     ActionsName, LearningConfig, Method, Preset, RunConfig, StartsName, StopConfig, ViewName,
 };
+pub use curves::{Average, Axis, Curve, Figure, Panel, Scale, Spread, averages};
+pub use display::{Display, PolicyLosses, Snapshot};
 pub use events::EventFile;
 pub use metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
 pub use run_folder::{RunFolder, TrainingLock};
@@ -22,4 +55,8 @@ pub use staff::{Staffing, staff};
 pub use statistics::{
     CONFIDENCE, Interval, deviation, mean, mean_interval, median, proportion_interval, quantile,
 };
+pub use summary::{
+    Outcome, SOLVED, markdown_table, outcomes, replace_marked, run_folders, update_marked,
+};
+
 pub use train::{Ending, Iteration, Relearnt, Tally, Trainer};

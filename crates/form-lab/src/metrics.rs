@@ -8,12 +8,13 @@
 use std::fs::File;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 use anyhow::{Result, anyhow, bail};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::atomic::{cannot, read_text, write_atomically};
+use crate::atomic::{append, cannot, read_text, write_atomically};
 
 /// What an iteration achieved. An empty field is no value: no episode ended, for instance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -116,7 +117,7 @@ impl Row for PoliciesRow {
 #[derive(Debug)]
 pub struct Table<R> {
     path: PathBuf,
-    writer: csv::Writer<File>,
+    file: File,
     rows: PhantomData<fn(&R)>,
 }
 
@@ -138,26 +139,23 @@ impl<R: Row> Table<R> {
             .into_iter()
             .filter(|row: &R| row.iteration() <= iteration)
             .collect();
-        write_atomically(path, &lines(&kept)?)?;
+        write_atomically(path, &rows_as_lines(&kept, true)?)?;
         Self::append_to(path)
     }
 
     /// Adds a row; the system has it when this returns.
     pub fn append(&mut self, row: &R) -> Result<()> {
-        self.writer
-            .serialize(row)
-            .map_err(|error| written(&self.path, error))?;
-        self.writer
-            .flush()
-            .map_err(|error| cannot("write", &self.path, error))
+        append(
+            &mut self.file,
+            &self.path,
+            &rows_as_lines(from_ref(row), false)?,
+        )
     }
 
     /// Waits until all rows are on the disk. Before a checkpoint is written, this makes sure that it is not ahead of its table
     /// after a power failure.
     pub fn sync(&self) -> Result<()> {
-        let file = self.writer.get_ref();
-        file.sync_data()
-            .map_err(|error| cannot("write", &self.path, error))
+        (self.file.sync_data()).map_err(|error| cannot("write", &self.path, error))
     }
 
     fn append_to(path: &Path) -> Result<Self> {
@@ -167,9 +165,7 @@ impl<R: Row> Table<R> {
             .map_err(|error| cannot("write", path, error))?;
         Ok(Self {
             path: path.to_owned(),
-            writer: csv::WriterBuilder::new()
-                .has_headers(false)
-                .from_writer(file),
+            file,
             rows: PhantomData,
         })
     }
@@ -186,17 +182,19 @@ fn complete_lines(text: &str) -> &str {
 }
 
 fn header<R: Row>() -> Result<String> {
-    let text = String::from_utf8(lines(&[R::default()])?)?;
+    let text = String::from_utf8(rows_as_lines(&[R::default()], true)?)?;
     let (first, _) = text.split_once('\n').unwrap_or_default();
     Ok(format!("{first}\n"))
 }
 
-/// Header and rows as they stand in the file.
-fn lines<R: Row>(rows: &[R]) -> Result<Vec<u8>> {
-    if rows.is_empty() {
+/// Rows as they stand in the file, below the header or without it.
+fn rows_as_lines<R: Row>(rows: &[R], with_header: bool) -> Result<Vec<u8>> {
+    if rows.is_empty() && with_header {
         return Ok(header::<R>()?.into_bytes());
     }
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = csv::WriterBuilder::new()
+        .has_headers(with_header)
+        .from_writer(Vec::new());
     for row in rows {
         writer.serialize(row)?;
     }
@@ -266,13 +264,6 @@ fn start_of_field(line: &str, field: usize) -> usize {
     }
 }
 
-fn written(path: &Path, error: csv::Error) -> anyhow::Error {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => cannot("write", path, error),
-        other => anyhow!("cannot write {}: {other:?}", path.display()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,10 +276,20 @@ mod tests {
         let path = folder.path().join("metrics.csv");
         std::os::unix::fs::symlink("/dev/full", &path).unwrap();
         let mut table = Table::append_to(&path).unwrap();
-        let message = format!("{:#}", table.append(&MetricsRow::default()).unwrap_err());
+        let row = |iteration| MetricsRow {
+            iteration,
+            ..MetricsRow::default()
+        };
+        let message = format!("{:#}", table.append(&row(1)).unwrap_err());
         assert!(
             message.contains("metrics.csv: the disk is full: make room"),
             "{message}"
         );
+        // Room is made: the row that failed must not turn up later, as it would if it were kept in a buffer.
+        let other = Table::<MetricsRow>::create(&folder.path().join("other.csv")).unwrap();
+        table.file = other.file;
+        table.append(&row(2)).unwrap();
+        drop(table);
+        assert_eq!(read_rows::<MetricsRow>(&other.path).unwrap(), [row(2)]);
     }
 }

@@ -17,7 +17,7 @@ const CHECKPOINTS: &str = "checkpoints";
 const LOCK: &str = ".lock";
 
 /// What a folder that holds a run, or the rest of one, has in it.
-const TRACES_OF_A_RUN: [&str; 7] = [
+const REMAINS: [&str; 7] = [
     CONFIG,
     "metrics.csv",
     "timings.csv",
@@ -51,7 +51,7 @@ impl RunFolder {
         made(path)?;
         // Before looking: nobody makes the same run meanwhile.
         let lock = run.lock()?;
-        if let Some(found) = TRACES_OF_A_RUN.iter().find(|name| path.join(name).exists()) {
+        if let Some(found) = REMAINS.iter().find(|name| path.join(name).exists()) {
             bail!(
                 "{} holds a run already (it has {found}): name another folder with --out, go on with this one with --resume, or remove it",
                 path.display()

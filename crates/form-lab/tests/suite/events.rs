@@ -43,7 +43,7 @@ fn crc(data: &[u8]) -> u32 {
 
 fn check_sum(data: &[u8], stored: &[u8]) {
     let crc = crc(data);
-    let masked = (crc >> 15 | crc << 17).wrapping_add(0xa282_ead8);
+    let masked = crc.rotate_right(15).wrapping_add(0xa282_ead8);
     assert_eq!(stored, masked.to_le_bytes());
 }
 

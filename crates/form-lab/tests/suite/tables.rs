@@ -123,6 +123,9 @@ fn mistakes_are_shown_with_line_and_column() {
 }
 
 proptest! {
+    // Each case waits for the disk.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn what_is_written_is_read_back(
         numbers in prop::collection::vec(any::<(u64, Option<f64>, Option<f64>)>(), 0..5),
