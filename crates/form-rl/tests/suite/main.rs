@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test it is the assertion")]
 
+mod corridor;
 mod gradients;
 mod inheritance;
+mod learning;
 mod normalisation;
 mod ppo;
 mod samples;
