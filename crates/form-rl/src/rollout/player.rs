@@ -134,7 +134,7 @@ impl Player {
             self.finish(acted, End::Terminated);
         } else if !terminated {
             let moment = match &seen {
-                Some(seen) if leaves || cast.is_over(state) => Moment {
+                Some(seen) if state != before && (leaves || cast.is_over(state)) => Moment {
                     state: before,
                     seen,
                 },
