@@ -12,7 +12,7 @@ use super::player::{Player, Turn};
 use super::rules::{Choice, Episode, GameConfig};
 use crate::agents::cast::Cast;
 use crate::error::size;
-use crate::{Agent, Error, PpoConfig, Result, greedy, sample};
+use crate::{Agent, Error, Network, PpoConfig, Result, greedy, sample};
 
 /// What was collected.
 #[derive(Clone, Debug, Default)]
@@ -121,7 +121,7 @@ impl<W: Worlds> Game<W> {
         rng: &mut impl Rng,
         episodes: &mut Vec<Episode>,
     ) -> Result<Vec<Vec<Finished>>> {
-        self.expect(agents)?;
+        self.expect(agents.iter().map(|agent| (agent.name(), agent.network())))?;
         let sequence = agents.first().map_or(1, Agent::sequence);
         size(
             "steps in whole sequences",
@@ -155,7 +155,7 @@ impl<W: Worlds> Game<W> {
         choice: Choice,
         rng: &mut impl Rng,
     ) -> Result<Vec<Episode>> {
-        self.expect(agents)?;
+        self.expect(agents.iter().map(|agent| (agent.name(), agent.network())))?;
         for player in &mut self.players {
             player.idle |= !player.actions.is_empty();
         }
@@ -210,22 +210,21 @@ impl<W: Worlds> Game<W> {
         Ok(())
     }
 
-    /// Refuses agents that cannot play these parts.
-    pub(crate) fn expect(&self, agents: &[Agent]) -> Result<()> {
+    /// Refuses agents of these names and networks if they cannot play the parts.
+    pub(crate) fn expect<'a>(
+        &self,
+        agents: impl ExactSizeIterator<Item = (&'a str, &'a Network)>,
+    ) -> Result<()> {
         size("agents", agents.len(), self.cast.parts().len())?;
-        for (agent, part) in agents.iter().zip(self.cast.parts()) {
-            let (network, sight) = (agent.network(), &part.sight);
+        for ((name, network), part) in agents.zip(self.cast.parts()) {
             let within = |error: Error| Error::Layer {
-                layer: format!("agent `{}`", agent.name()),
+                layer: format!("agent `{name}`"),
                 problem: error.to_string(),
             };
+            let (image, vector) = (part.sight.image_len(), part.sight.vector_len());
             for (what, found, expected) in [
-                ("bytes of images", network.image_len(), sight.image_len()),
-                (
-                    "numbers of vectors",
-                    network.vector_len(),
-                    sight.vector_len(),
-                ),
+                ("bytes of images", network.image_len(), image),
+                ("numbers of vectors", network.vector_len(), vector),
                 ("actions", network.actions(), self.worlds.actions().len()),
                 ("numbers of memory", network.state(), self.memory),
             ] {

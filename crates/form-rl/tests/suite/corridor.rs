@@ -186,12 +186,13 @@ impl Method {
         Game::new(worlds, cast, config, memory).unwrap()
     }
 
-    pub fn agents<W: Worlds>(&self, game: &Game<W>, seed: u64) -> Vec<Agent> {
+    /// Agents that learn from sequences of this length, if they have memory.
+    pub fn agents_with<W: Worlds>(&self, game: &Game<W>, seed: u64, sequence: usize) -> Vec<Agent> {
         let style = NetworkStyle {
             vector_units: 16,
             hidden: vec![16],
             memory: self.memory,
-            sequence: 16,
+            sequence,
             initial: Initial::Orthogonal,
             ..NetworkStyle::default()
         };
@@ -208,6 +209,10 @@ impl Method {
             .unwrap()
         };
         game.cast().parts().iter().map(agent).collect()
+    }
+
+    pub fn agents<W: Worlds>(&self, game: &Game<W>, seed: u64) -> Vec<Agent> {
+        self.agents_with(game, seed, 16)
     }
 
     /// Trains for so many batches of 32 worlds and 32 steps, and plays a few episodes then.

@@ -4,10 +4,12 @@
 
 mod corridor;
 mod gradients;
+mod grid;
 mod inheritance;
 mod learning;
 mod normalisation;
 mod ppo;
+mod resume;
 mod samples;
 mod shapes;
 mod threads;

@@ -160,6 +160,7 @@ proptest! {
                 prop_assert!(steps.insert((id, time)), "twice");
                 prop_assert_eq!(story.steps[time].actor, Some(*agent));
                 prop_assert_eq!(story.steps[time].action, those.actions[place]);
+                prop_assert_eq!(&story.steps[time].view, vector);
                 let expected = story.rewards(trial.config.credit)[time];
                 let found = those.rewards[place];
                 prop_assert!(close(found, expected), "{found}, not {expected}");

@@ -16,6 +16,8 @@ pub(super) struct Told {
     earned: f64,
     labels: AtomSet,
     outcome: Outcome,
+    /// What the agent sees when it takes the step.
+    pub(super) view: Vec<f32>,
     /// The world's part of what is seen after the step.
     world: Vec<f32>,
     before: StateId,
@@ -59,6 +61,7 @@ impl Story {
         let mut steps = Vec::new();
         for action in actions {
             let (before, mut seen) = (run.state(), run.seen().clone());
+            let view = view(&machine, seen_of(&environment), before, &seen, trial.roles);
             let outcome = environment.step(usize::from(*action)).unwrap();
             let labels = environment.labels().clone();
             let mut earned = 0.0;
@@ -79,6 +82,7 @@ impl Story {
                 earned,
                 labels,
                 outcome,
+                view,
                 world: seen_of(&environment),
                 before,
                 after: run.state(),
@@ -134,6 +138,9 @@ impl Story {
         let lifted = self.machine.machine();
         let acts_after =
             |step: &Told| actor(lifted, step.after, trial.roles) == self.steps[last].actor;
+        let view = |step: &Told, state, seen: &AtomSet| {
+            view(&self.machine, step.world.clone(), state, seen, trial.roles)
+        };
         let step = &self.steps[last];
         if trial.config.credit == Credit::HandOver
             && !lifted.is_terminal(step.after)
@@ -147,35 +154,41 @@ impl Story {
         let goes_on = &self.steps[last..self.steps.len() - usize::from(is_over)];
         // Cut off at the end of a batch, when it was its turn again.
         if let Some(again) = goes_on.iter().find(|step| acts_after(step)) {
-            return Some(self.view(again, again.after, &again.buffer, trial.roles));
+            return Some(view(again, again.after, &again.buffer));
         }
         if agreed && whole.kind() != Kind::Incomplete {
             return None;
         }
         let leaves = !acts_after(step) || lifted.is_terminal(step.after);
         Some(match leaves {
-            true => self.view(step, step.before, &step.seen, trial.roles),
-            false => self.view(step, step.after, &step.buffer, trial.roles),
+            true => view(step, step.before, &step.seen),
+            false => view(step, step.after, &step.buffer),
         })
     }
+}
 
-    /// What is seen of the world after a step, by the agent of a state, with this in the buffer.
-    fn view(&self, step: &Told, state: StateId, seen: &AtomSet, roles: Roles) -> Vec<f32> {
-        let lifted = self.machine.machine();
-        let mut atoms = AtomSet::new();
-        for other in lifted.state_ids() {
-            if roles == Roles::Single || roles == Roles::PerState && other == state {
-                atoms.union_with(self.machine.progress_atoms(other));
-            }
+/// What the agent of a state sees of a world, with this in the buffer.
+fn view(
+    machine: &BoundMachine,
+    world: Vec<f32>,
+    state: StateId,
+    seen: &AtomSet,
+    roles: Roles,
+) -> Vec<f32> {
+    let mut atoms = AtomSet::new();
+    for other in machine.machine().state_ids() {
+        if roles == Roles::Single || roles == Roles::PerState && other == state {
+            atoms.union_with(machine.progress_atoms(other));
         }
-        let flag = |flag: bool| f32::from(u8::from(flag));
-        let mut view = step.world.clone();
-        view.extend(atoms.iter().map(|atom| flag(seen.contains(atom))));
-        if roles == Roles::Single {
-            view.extend(lifted.state_ids().map(|other| flag(other == state)));
-        }
-        view
     }
+    let flag = |flag: bool| f32::from(u8::from(flag));
+    let mut view = world;
+    view.extend(atoms.iter().map(|atom| flag(seen.contains(atom))));
+    if roles == Roles::Single {
+        let states = machine.machine().state_ids();
+        view.extend(states.map(|other| flag(other == state)));
+    }
+    view
 }
 
 fn actor(machine: &Machine, state: StateId, roles: Roles) -> Option<usize> {
