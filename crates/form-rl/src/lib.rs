@@ -45,4 +45,5 @@ pub use net::{
 };
 pub use ppo::{PpoConfig, PpoLoss, PpoReport, PpoSums, Samples, ValueClip, update};
 pub use rollout::experience::Experience;
-pub use rollout::game::{Choice, Collected, Credit, Episode, Game, GameConfig};
+pub use rollout::game::{Collected, Game};
+pub use rollout::rules::{Choice, Credit, Episode, GameConfig};

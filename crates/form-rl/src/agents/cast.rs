@@ -38,7 +38,7 @@ pub struct Cast {
     roles: Roles,
     machine: BoundMachine,
     parts: Vec<Role>,
-    /// By state; none for those in which nothing is left to do.
+    /// By state; where each has its own, none for those in which nothing is left to do.
     agents: Vec<Option<usize>>,
     /// By state: how near to acceptance it is, from 0 to 1.
     potentials: Vec<f32>,
@@ -68,13 +68,11 @@ impl Cast {
                 sight: Sight::plain(spec),
             }],
         };
-        let mut agents = vec![None; lifted.states().len()];
-        for (number, state) in running.iter().enumerate() {
-            agents[state.index()] = Some(match roles {
-                Roles::PerState => number,
-                Roles::Single | Roles::Unaided => 0,
-            });
-        }
+        let agent = |state| match roles {
+            Roles::PerState => running.iter().position(|running| *running == state),
+            Roles::Single | Roles::Unaided => Some(0),
+        };
+        let agents = lifted.state_ids().map(agent).collect();
         Self {
             potentials: potentials(lifted),
             roles,
@@ -119,6 +117,11 @@ impl Cast {
     /// Whether the machine can ever accept. Until then there is nothing to learn from it.
     pub fn can_accept(&self) -> bool {
         self.potential(self.machine.machine().initial()) > 0.0
+    }
+
+    /// Whether the machine says that the episode is over, and is listened to.
+    pub(crate) fn is_over(&self, state: StateId) -> bool {
+        self.roles != Roles::Unaided && self.machine.machine().is_terminal(state)
     }
 
     /// Whether the machine and its world disagree about where the episode stands.

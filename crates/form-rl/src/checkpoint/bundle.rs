@@ -12,7 +12,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Error, Result};
 
-/// The tensor with the checksum of all others. Not in the metadata, whose entries are written in any order.
+/// The tensor with the checksum of all others and of the metadata.
 const CHECKSUM: &str = "crc32";
 
 /// What a file is made of.
@@ -20,6 +20,7 @@ const CHECKSUM: &str = "crc32";
 pub(crate) struct Bundle {
     arrays: BTreeMap<String, Array>,
     metadata: HashMap<String, String>,
+    is_checked: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -132,8 +133,15 @@ impl Bundle {
 
     fn checksum(&self) -> Vec<u8> {
         let mut hasher = crc32fast::Hasher::new();
+        // The entries of the metadata are in any order, in the file and here.
+        let metadata: BTreeMap<&String, &String> = self.metadata.iter().collect();
+        for (key, text) in metadata {
+            hasher.update(key.as_bytes());
+            hasher.update(text.as_bytes());
+        }
         for (name, array) in &self.arrays {
-            hasher.update(name.as_bytes());
+            let shape = format!("{name} {:?} {:?}", array.dtype, array.shape);
+            hasher.update(shape.as_bytes());
             hasher.update(&array.bytes);
         }
         hasher.finalize().to_le_bytes().into()
@@ -157,8 +165,8 @@ impl Bundle {
         };
         let text = serde_json::to_string(description).map_err(SafeTensorError::JsonError);
         let text = text.map_err(damaged)?;
-        let checksum = self.checksum();
         self.metadata.insert(key.to_owned(), text);
+        let checksum = self.checksum();
         self.insert(CHECKSUM, Dtype::U32, &[1], checksum);
         let file = safetensors::serialize(&self.arrays, Some(self.metadata)).map_err(damaged)?;
         let folder = match path.parent() {
@@ -198,14 +206,21 @@ impl Bundle {
         for (name, view) in tensors.iter() {
             bundle.insert(name, view.dtype(), view.shape(), view.data().to_vec());
         }
-        let checksum = bundle.arrays.remove(CHECKSUM);
-        match checksum {
-            Some(checksum) if checksum.bytes != bundle.checksum() => Err(Error::Mismatch {
-                path: path.to_owned(),
-                problem: "damaged: the checksum is not that of the contents".to_owned(),
-            }),
-            _ => Ok(bundle),
+        if let Some(checksum) = bundle.arrays.remove(CHECKSUM) {
+            if checksum.bytes != bundle.checksum() {
+                return Err(Error::Mismatch {
+                    path: path.to_owned(),
+                    problem: "damaged: the checksum is not that of the contents".to_owned(),
+                });
+            }
+            bundle.is_checked = true;
         }
+        Ok(bundle)
+    }
+
+    /// Whether it was read from a file with a checksum.
+    pub(crate) fn is_checked(&self) -> bool {
+        self.is_checked
     }
 
     /// What stands in the metadata under `key`.

@@ -1,14 +1,15 @@
 //! Everything that a run needs in order to go on, in one file: the machine, its signature, one policy a state with its optimiser
-//! and normalisation, what agents have yet to learn from, and where every world stands.
+//! and normalisation, what agents have yet to learn from, the generator, and where every world stands.
 //!
 //! Tensors are called after their agents: `u0.image.0.weight`, so that Python reads a policy as it reads any other. The rest has
 //! names with a `/`. The description stands in the metadata, under `form`, with the version of the format. A world is brought back
 //! to where it was by taking its actions again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use form_core::{Machine, Signature};
-use form_env::Worlds;
+use form_env::{Random, Worlds};
+use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 
 use super::bundle::Bundle;
@@ -21,6 +22,10 @@ const VERSION: u32 = 1;
 
 /// The description's place in the metadata.
 const DESCRIPTION: &str = "form";
+
+/// The tensors with the generator's seed, and with its stream and its position in it, low bits first.
+const SEED: &str = "generator/seed";
+const POSITION: &str = "generator/position";
 
 /// A file that was read.
 #[derive(Debug)]
@@ -35,7 +40,7 @@ pub struct Checkpoint {
     pub policies: Vec<Policy>,
     /// What the writer had to say.
     pub notes: String,
-    path: std::path::PathBuf,
+    path: PathBuf,
     bundle: Bundle,
     agents: Vec<AgentDescription>,
 }
@@ -80,19 +85,21 @@ struct AgentDescription {
 }
 
 impl Checkpoint {
-    /// Writes where a game and its agents stand, all or nothing.
+    /// Writes where a game, its agents and the generator of its choices stand, all or nothing.
     pub fn save<W: Worlds>(
         path: &Path,
         game: &Game<W>,
         agents: &[Agent],
+        random: &Random,
         notes: &str,
     ) -> Result<()> {
+        game.expect(agents.iter().map(|agent| (agent.name(), agent.network())))?;
         let cast = game.cast();
         let signature = cast.machine().signature();
         let mut bundle = Bundle::default();
         let mut described = Vec::new();
         for (agent, part) in agents.iter().zip(cast.parts()) {
-            let name = agent.name();
+            let name = &part.name;
             agent.network().put_into(&mut bundle, &format!("{name}."));
             let (means, squares) = agent.adam.memory();
             bundle.put_numbers(&format!("{name}/adam.means"), means);
@@ -100,7 +107,7 @@ impl Checkpoint {
             bundle.put_numbers(&format!("{name}/kl_coefficient"), &[agent.kl_coefficient]);
             put_experience(&mut bundle, &format!("{name}/waiting."), &agent.waiting);
             described.push(AgentDescription {
-                name: name.to_owned(),
+                name: name.clone(),
                 network: agent.network().config().clone(),
                 sequence: agent.sequence(),
                 indicators: (part.sight.bits().iter())
@@ -110,7 +117,15 @@ impl Checkpoint {
                 optimiser_steps: agent.adam.steps(),
             });
         }
-        Standing::put_into(&mut bundle, &game.worlds, &game.players, agents);
+        Standing::put_into(&mut bundle, game);
+        let position = random.get_word_pos();
+        let position = [
+            random.get_stream(),
+            position as u64,
+            (position >> 64) as u64,
+        ];
+        bundle.put_bytes(SEED, random.get_seed().into());
+        bundle.put_counts(POSITION, &position);
         let description = Description {
             version: VERSION,
             machine: cast.machine().machine().to_string(),
@@ -132,6 +147,9 @@ impl Checkpoint {
             path: path.to_owned(),
             problem,
         };
+        if !bundle.is_checked() {
+            return Err(mismatch("it has no checksum".to_owned()));
+        }
         let Version { version } = bundle.description(path, DESCRIPTION)?;
         if version != VERSION {
             return Err(mismatch(format!(
@@ -205,24 +223,52 @@ impl Checkpoint {
         Ok(agent)
     }
 
-    /// Brings a game to where it was: its worlds must be of the same seed and number as those that were saved.
+    /// The generator as it was.
+    pub fn generator(&self) -> Result<Random> {
+        let problem = |problem: String| self.mismatch(problem);
+        let seed = self.bundle.bytes(SEED).map_err(problem)?;
+        let position = self.bundle.counts(POSITION).map_err(problem)?;
+        match (<[u8; 32]>::try_from(seed), position.as_slice()) {
+            (Ok(seed), &[stream, low, high]) => {
+                let mut random = Random::from_seed(seed);
+                random.set_stream(stream);
+                random.set_word_pos(u128::from(high) << 64 | u128::from(low));
+                Ok(random)
+            }
+            _ => Err(self.mismatch("not the seed and position of a generator")),
+        }
+    }
+
+    /// Brings a game to where it was. It must be played by the same rules with the same machine, in worlds of the same seed and
+    /// number. One whose worlds turn out to be others is left at no particular place.
     pub fn restore<W: Worlds>(&self, game: &mut Game<W>) -> Result<()> {
+        self.expect(game)?;
         let problem = |problem| self.mismatch(problem);
-        let policies = self.policies.iter();
-        let sizes = policies.map(|policy| (policy.name.as_str(), &policy.network));
-        let standing = Standing::take_from(&self.bundle, sizes).map_err(problem)?;
-        if standing.worlds.len() != game.worlds.len() {
+        let standing = Standing::take_from(&self.bundle, game).map_err(problem)?;
+        game.replay(&standing.worlds)?;
+        if let Some(world) = standing.first_other_view(&game.worlds) {
             return Err(self.mismatch(format!(
-                "it holds {} worlds, the run has {}",
-                standing.worlds.len(),
-                game.worlds.len()
+                "world {world} is another one than that which was saved: of another seed, task or view"
             )));
         }
-        game.replay(&standing.worlds)?;
         let places = standing.parts.into_iter().zip(standing.memories);
         for (player, (parts, memory)) in game.players.iter_mut().zip(places) {
             (player.parts, player.memory) = (parts, memory);
         }
         Ok(())
+    }
+
+    /// Refuses a game of another machine, or one in which the agents have another part.
+    fn expect<W: Worlds>(&self, game: &Game<W>) -> Result<()> {
+        let (cast, machine) = (game.cast(), game.cast().machine());
+        if cast.roles() != self.roles || machine.machine().to_string() != self.machine.to_string() {
+            return Err(self.mismatch("it belongs to another machine, or to other roles"));
+        }
+        if *machine.signature() != self.signature {
+            return Err(self.mismatch("it belongs to another signature"));
+        }
+        let policies = self.policies.iter();
+        game.expect(policies.map(|policy| (policy.name.as_str(), &policy.network)))
+            .map_err(|error| self.mismatch(error.to_string()))
     }
 }

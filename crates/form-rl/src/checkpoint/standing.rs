@@ -4,8 +4,8 @@ use form_env::Worlds;
 
 use super::bundle::Bundle;
 use crate::rollout::experience::{Experience, Glance, Steps};
-use crate::rollout::player::{Part, Player};
-use crate::{Agent, Network};
+use crate::rollout::player::Part;
+use crate::{Game, Role};
 
 /// Where a game stood, world by world.
 pub(super) struct Standing {
@@ -15,140 +15,106 @@ pub(super) struct Standing {
     pub(super) memories: Vec<Vec<f32>>,
     /// What every agent holds back.
     pub(super) parts: Vec<Vec<Part>>,
+    /// Checksums of what was seen.
+    views: Vec<u64>,
 }
 
 impl Standing {
-    pub(super) fn put_into<W: Worlds>(
-        bundle: &mut Bundle,
-        worlds: &W,
-        players: &[Player],
-        agents: &[Agent],
-    ) {
-        let episodes: Vec<u64> = (0..players.len())
-            .map(|world| worlds.episode(world))
-            .collect();
-        let lengths: Vec<u64> = (players.iter())
-            .map(|player| player.actions.len() as u64)
-            .collect();
-        bundle.put_counts("game/episodes", &episodes);
-        bundle.put_counts("game/lengths", &lengths);
-        let actions = players.iter().flat_map(|player| player.actions.clone());
+    pub(super) fn put_into<W: Worlds>(bundle: &mut Bundle, game: &Game<W>) {
+        let players = &game.players;
+        let episodes = (0..players.len()).map(|world| game.worlds.episode(world));
+        let lengths = players.iter().map(|player| player.actions.len() as u64);
+        let actions = players.iter().flat_map(|player| &player.actions).copied();
+        let memory = players.iter().flat_map(|player| &player.memory).copied();
+        bundle.put_counts("game/episodes", &episodes.collect::<Vec<_>>());
+        bundle.put_counts("game/lengths", &lengths.collect::<Vec<_>>());
         bundle.put_bytes("game/actions", actions.collect());
-        let memory: Vec<f32> = (players.iter())
-            .flat_map(|player| player.memory.clone())
-            .collect();
-        bundle.put_numbers("game/memory", &memory);
-        for (number, agent) in agents.iter().enumerate() {
-            let at = |what: &str| format!("{}/held.{what}", agent.name());
-            let parts = || players.iter().map(|player| &player.parts[number]);
-            bundle.put_bytes(
-                &at("visited"),
-                parts().map(|part| u8::from(part.visited)).collect(),
-            );
-            bundle.put_bytes(
-                &at("looks"),
-                parts().map(|part| u8::from(part.after.is_some())).collect(),
-            );
-            let lengths: Vec<u64> = parts()
-                .map(|part| part.steps.actions.len() as u64)
-                .collect();
-            bundle.put_counts(&at("lengths"), &lengths);
-            let (mut held, mut rewards, mut after) =
-                (Experience::default(), Vec::new(), Glance::default());
-            for part in parts() {
-                let steps = part.steps.clone();
-                held.images.extend(steps.images);
-                held.vectors.extend(steps.vectors);
-                (held.actions).extend(steps.actions.into_iter().map(usize::from));
-                held.logits.extend(steps.logits);
-                held.values.extend(steps.values);
-                held.starts.extend(steps.starts);
-                rewards.extend(steps.rewards);
-                if let Some(glance) = &part.after {
-                    after.image.extend_from_slice(&glance.image);
-                    after.vector.extend_from_slice(&glance.vector);
-                    after.memory.extend_from_slice(&glance.memory);
-                }
-            }
-            put_experience(bundle, &at(""), &held);
-            bundle.put_numbers(&at("rewards"), &rewards);
-            bundle.put_bytes(&at("after.images"), after.image);
-            bundle.put_numbers(&at("after.vectors"), &after.vector);
-            bundle.put_numbers(&at("after.memories"), &after.memory);
+        bundle.put_numbers("game/memory", &memory.collect::<Vec<_>>());
+        bundle.put_counts("game/views", &views(&game.worlds));
+        for (number, Role { name, .. }) in game.cast.parts().iter().enumerate() {
+            let parts: Vec<&Part> = players.iter().map(|player| &player.parts[number]).collect();
+            put_parts(bundle, &format!("{name}/held."), &parts);
         }
     }
 
-    /// What [`Standing::put_into`] put there, for agents with these names and networks.
-    pub(super) fn take_from<'a>(
-        bundle: &Bundle,
-        agents: impl Iterator<Item = (&'a str, &'a Network)>,
-    ) -> Result<Self, String> {
-        let episodes = bundle.counts("game/episodes")?;
-        let lengths = bundle.counts("game/lengths")?;
-        let mut actions = Cutter(bundle.bytes("game/actions")?);
-        let memory = bundle.numbers("game/memory")?;
-        let memory_len = (memory.len() / episodes.len().max(1)) as u64;
-        let mut memory = Cutter(&memory);
+    /// What [`Standing::put_into`] put there, for a game with the same parts.
+    pub(super) fn take_from<W: Worlds>(bundle: &Bundle, game: &Game<W>) -> Result<Self, String> {
+        let count = game.worlds.len();
         let mut standing = Self {
-            worlds: Vec::new(),
-            memories: Vec::new(),
-            parts: vec![Vec::new(); episodes.len()],
+            worlds: Vec::with_capacity(count),
+            memories: Vec::with_capacity(count),
+            parts: vec![Vec::new(); count],
+            views: expect_one_a_world(bundle.counts("game/views")?, count)?,
         };
-        for (episode, length) in episodes.iter().zip(&lengths) {
-            let actions = actions.cut(*length)?.to_vec();
-            standing.worlds.push((*episode, actions));
-            standing.memories.push(memory.cut(memory_len)?.to_vec());
+        let episodes = expect_one_a_world(bundle.counts("game/episodes")?, count)?;
+        let lengths = expect_one_a_world(bundle.counts("game/lengths")?, count)?;
+        let memory = bundle.numbers("game/memory")?;
+        let (mut actions, mut memory) = (Cutter(bundle.bytes("game/actions")?), Cutter(&memory));
+        for (episode, length) in episodes.into_iter().zip(lengths) {
+            let actions = actions.cut(length, 1)?;
+            standing.worlds.push((episode, actions));
+            standing.memories.push(memory.cut(game.memory as u64, 1)?);
         }
-        for (name, network) in agents {
-            standing.take_parts(bundle, name, network, memory_len)?;
+        let actions = game.worlds.actions().len();
+        for part in game.cast.parts() {
+            standing.take_parts(bundle, part, actions, game.memory)?;
         }
         Ok(standing)
+    }
+
+    /// The first of the worlds that does not look as it did.
+    pub(super) fn first_other_view<W: Worlds>(&self, worlds: &W) -> Option<usize> {
+        let now = views(worlds);
+        self.views
+            .iter()
+            .zip(&now)
+            .position(|(then, now)| then != now)
     }
 
     /// One agent's parts in all worlds.
     fn take_parts(
         &mut self,
         bundle: &Bundle,
-        name: &str,
-        network: &Network,
-        memory_len: u64,
+        Role { name, sight }: &Role,
+        actions: usize,
+        memory: usize,
     ) -> Result<(), String> {
         let at = |what: &str| format!("{name}/held.{what}");
-        let visited = bundle.bytes(&at("visited"))?;
-        let looks = bundle.bytes(&at("looks"))?;
-        let lengths = bundle.counts(&at("lengths"))?;
-        let held = experience(bundle, &at(""))?;
-        let rewards = bundle.numbers(&at("rewards"))?;
-        let vectors = bundle.numbers(&at("after.vectors"))?;
-        let memories = bundle.numbers(&at("after.memories"))?;
-        let mut after = (
-            Cutter(bundle.bytes(&at("after.images"))?),
-            Cutter(&vectors),
-            Cutter(&memories),
-        );
-        let counts = [visited.len(), looks.len(), lengths.len()];
-        if counts.iter().any(|count| *count != self.parts.len()) {
-            return Err(format!("the parts of `{name}` are not one a world"));
-        }
-        let bytes = network.image_len() as u64;
-        let numbers = network.vector_len() as u64;
-        let mut columns = Columns {
-            images: Cutter(&held.images),
-            vectors: Cutter(&held.vectors),
-            actions: Cutter(&held.actions),
-            logits: Cutter(&held.logits),
-            values: Cutter(&held.values),
-            rewards: Cutter(&rewards),
-            starts: Cutter(&held.starts),
-        };
+        let numbers = |what: &str| bundle.numbers(&at(what));
+        let bytes = |what: &str| bundle.bytes(&at(what)).map(Cutter);
+        let count = self.parts.len();
+        let visited = expect_one_a_world(bundle.bytes(&at("visited"))?.to_vec(), count)?;
+        let looks = expect_one_a_world(bundle.bytes(&at("looks"))?.to_vec(), count)?;
+        let lengths = expect_one_a_world(bundle.counts(&at("lengths"))?, count)?;
+        let (mut images, mut chosen, mut starts) =
+            (bytes("images")?, bytes("actions")?, bytes("starts")?);
+        let (vectors, logits) = (numbers("vectors")?, numbers("logits")?);
+        let (values, rewards) = (numbers("values")?, numbers("rewards")?);
+        let (mut vectors, mut logits) = (Cutter(&vectors), Cutter(&logits));
+        let (mut values, mut rewards) = (Cutter(&values), Cutter(&rewards));
+        let (after_vectors, memories) = (numbers("after.vectors")?, numbers("after.memories")?);
+        let (mut after_vectors, mut memories) = (Cutter(&after_vectors), Cutter(&memories));
+        let mut after_images = bytes("after.images")?;
+        let (image, vector) = (sight.image_len() as u64, sight.vector_len() as u64);
         for (place, parts) in self.parts.iter_mut().enumerate() {
-            let steps = columns.cut(lengths[place], bytes, numbers, network.actions() as u64)?;
+            let length = lengths[place];
+            let steps = Steps {
+                images: images.cut(length, image)?,
+                vectors: vectors.cut(length, vector)?,
+                actions: chosen.cut(length, 1)?,
+                logits: logits.cut(length, actions as u64)?,
+                values: values.cut(length, 1)?,
+                rewards: rewards.cut(length, 1)?,
+                starts: flags(&starts.cut(length, 1)?),
+                // Sequences begin anew with every batch, so nothing that is held back has any.
+                memories: Vec::new(),
+            };
             let after = match looks[place] {
                 0 => None,
                 _ => Some(Glance {
-                    image: after.0.cut(bytes)?.to_vec(),
-                    vector: after.1.cut(numbers)?.to_vec(),
-                    memory: after.2.cut(memory_len)?.to_vec(),
+                    image: after_images.cut(1, image)?,
+                    vector: after_vectors.cut(1, vector)?,
+                    memory: memories.cut(1, memory as u64)?,
                 }),
             };
             parts.push(Part {
@@ -161,45 +127,91 @@ impl Standing {
     }
 }
 
-/// The steps of many worlds, to be taken apart again. Sequences begin anew with every batch, so nothing held back has any memory.
-struct Columns<'a> {
-    images: Cutter<'a, u8>,
-    vectors: Cutter<'a, f32>,
-    actions: Cutter<'a, usize>,
-    logits: Cutter<'a, f32>,
-    values: Cutter<'a, f32>,
-    rewards: Cutter<'a, f32>,
-    starts: Cutter<'a, bool>,
+fn put_parts(bundle: &mut Bundle, prefix: &str, parts: &[&Part]) {
+    let at = |what: &str| format!("{prefix}{what}");
+    let visited = parts.iter().map(|part| u8::from(part.visited));
+    let looks = parts.iter().map(|part| u8::from(part.after.is_some()));
+    let lengths = parts.iter().map(|part| part.steps.actions.len() as u64);
+    bundle.put_bytes(&at("visited"), visited.collect());
+    bundle.put_bytes(&at("looks"), looks.collect());
+    bundle.put_counts(&at("lengths"), &lengths.collect::<Vec<_>>());
+    let steps: Vec<&Steps> = parts.iter().map(|part| &part.steps).collect();
+    bundle.put_bytes(&at("images"), joined(&steps, |steps| &steps.images));
+    bundle.put_numbers(&at("vectors"), &joined(&steps, |steps| &steps.vectors));
+    bundle.put_bytes(&at("actions"), joined(&steps, |steps| &steps.actions));
+    bundle.put_numbers(&at("logits"), &joined(&steps, |steps| &steps.logits));
+    bundle.put_numbers(&at("values"), &joined(&steps, |steps| &steps.values));
+    bundle.put_numbers(&at("rewards"), &joined(&steps, |steps| &steps.rewards));
+    let starts = joined(&steps, |steps| &steps.starts);
+    bundle.put_bytes(&at("starts"), bytes(&starts));
+    let after: Vec<&Glance> = parts
+        .iter()
+        .filter_map(|part| part.after.as_ref())
+        .collect();
+    bundle.put_bytes(&at("after.images"), joined(&after, |glance| &glance.image));
+    bundle.put_numbers(
+        &at("after.vectors"),
+        &joined(&after, |glance| &glance.vector),
+    );
+    bundle.put_numbers(
+        &at("after.memories"),
+        &joined(&after, |glance| &glance.memory),
+    );
 }
 
-impl Columns<'_> {
-    fn cut(&mut self, steps: u64, bytes: u64, numbers: u64, actions: u64) -> Result<Steps, String> {
-        let times = |size: u64| steps.checked_mul(size).ok_or("impossible lengths");
-        Ok(Steps {
-            images: self.images.cut(times(bytes)?)?.to_vec(),
-            vectors: self.vectors.cut(times(numbers)?)?.to_vec(),
-            actions: (self.actions.cut(steps)?.iter())
-                .map(|action| *action as u8)
-                .collect(),
-            logits: self.logits.cut(times(actions)?)?.to_vec(),
-            values: self.values.cut(steps)?.to_vec(),
-            rewards: self.rewards.cut(steps)?.to_vec(),
-            starts: self.starts.cut(steps)?.to_vec(),
-            memories: Vec::new(),
-        })
+/// One column of many, one after another.
+fn joined<T, U: Copy>(of: &[&T], column: impl Fn(&T) -> &Vec<U>) -> Vec<U> {
+    of.iter().flat_map(|one| column(one)).copied().collect()
+}
+
+fn bytes(flags: &[bool]) -> Vec<u8> {
+    flags.iter().map(|flag| u8::from(*flag)).collect()
+}
+
+fn flags(bytes: &[u8]) -> Vec<bool> {
+    bytes.iter().map(|byte| *byte != 0).collect()
+}
+
+/// A checksum of what is seen of every world.
+fn views<W: Worlds>(worlds: &W) -> Vec<u64> {
+    let spec = worlds.spec();
+    let mut planes = vec![0; spec.planes_len()];
+    let mut vector = vec![0.0; spec.vector_len()];
+    let mut view = |world| {
+        worlds.observe(world, &mut planes, &mut vector);
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&planes);
+        for number in &vector {
+            hasher.update(&number.to_le_bytes());
+        }
+        u64::from(hasher.finalize())
+    };
+    (0..worlds.len()).map(&mut view).collect()
+}
+
+fn expect_one_a_world<T>(of: Vec<T>, worlds: usize) -> Result<Vec<T>, String> {
+    match of.len() == worlds {
+        true => Ok(of),
+        false => Err(format!(
+            "it holds {} worlds, the run has {worlds}",
+            of.len()
+        )),
     }
 }
 
 /// Takes pieces from the front of something.
 struct Cutter<'a, T>(&'a [T]);
 
-impl<'a, T> Cutter<'a, T> {
-    fn cut(&mut self, length: u64) -> Result<&'a [T], String> {
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        let (piece, rest) = (self.0.split_at_checked(length))
-            .ok_or_else(|| "an array is too short for what it should hold".to_owned())?;
+impl<T: Clone> Cutter<'_, T> {
+    /// So many pieces of this size.
+    fn cut(&mut self, pieces: u64, size: u64) -> Result<Vec<T>, String> {
+        let length = pieces
+            .checked_mul(size)
+            .and_then(|n| usize::try_from(n).ok());
+        let (piece, rest) = (length.and_then(|length| self.0.split_at_checked(length)))
+            .ok_or("an array is too short for what it should hold")?;
         self.0 = rest;
-        Ok(piece)
+        Ok(piece.to_vec())
     }
 }
 
@@ -213,15 +225,13 @@ pub(super) fn put_experience(bundle: &mut Bundle, prefix: &str, of: &Experience)
     bundle.put_numbers(&at("values"), &of.values);
     bundle.put_numbers(&at("advantages"), &of.advantages);
     bundle.put_numbers(&at("returns"), &of.returns);
-    let starts = of.starts.iter().map(|start| u8::from(*start));
-    bundle.put_bytes(&at("starts"), starts.collect());
+    bundle.put_bytes(&at("starts"), bytes(&of.starts));
     bundle.put_numbers(&at("memories"), &of.memories);
 }
 
 pub(super) fn experience(bundle: &Bundle, prefix: &str) -> Result<Experience, String> {
     let at = |what: &str| format!("{prefix}{what}");
     let actions = bundle.bytes(&at("actions"))?;
-    let starts = bundle.bytes(&at("starts"))?;
     Ok(Experience {
         images: bundle.bytes(&at("images"))?.to_vec(),
         vectors: bundle.numbers(&at("vectors"))?,
@@ -230,7 +240,7 @@ pub(super) fn experience(bundle: &Bundle, prefix: &str) -> Result<Experience, St
         values: bundle.numbers(&at("values"))?,
         advantages: bundle.numbers(&at("advantages"))?,
         returns: bundle.numbers(&at("returns"))?,
-        starts: starts.iter().map(|start| *start != 0).collect(),
+        starts: flags(bundle.bytes(&at("starts"))?),
         memories: bundle.numbers(&at("memories"))?,
     })
 }

@@ -4,9 +4,9 @@ use form_core::{AtomSet, Monitor, Recorder};
 use form_env::{Outcome, Worlds};
 
 use super::experience::{End, Finished, Glance, Steps};
+use super::rules::{Credit, GameConfig};
 use crate::agents::cast::{Cast, Roles};
 use crate::agents::sight::Moment;
-use crate::rollout::game::{Credit, GameConfig};
 
 /// What an agent has done in the episode so far.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,7 +112,9 @@ impl Player {
             reward += f64::from(config.gamma * there - here);
         }
         self.earned += reward;
-        let turn = match cast.disagrees(state, outcome) {
+        // A machine at its end before anything was done is wrong as soon as anything else is observed.
+        let too_early = cast.is_over(before) && self.recorder.steps().len() > 1;
+        let turn = match too_early || cast.disagrees(state, outcome) {
             true => Turn::Refuted(outcome),
             false if outcome.is_over() => Turn::Over(outcome),
             false => Turn::GoesOn,
@@ -123,19 +125,16 @@ impl Player {
         self.share(config.credit, reward as f32, acted);
         let next = cast.agent(state);
         let leaves = next != Some(acted);
-        let terminated = matches!(turn, Turn::Over(Outcome::Goal | Outcome::DeadEnd));
         if turn == Turn::GoesOn && !leaves {
             return turn;
         }
-        if turn == Turn::GoesOn && config.credit == Credit::HandOver {
-            let steps = std::mem::take(&mut self.parts[acted].steps);
-            let end = End::Terminated;
-            self.finished.push((acted, Finished { steps, end }));
-            return turn;
-        }
-        if !terminated {
+        let terminated = matches!(turn, Turn::Over(Outcome::Goal | Outcome::DeadEnd));
+        if config.credit == Credit::HandOver && leaves && next.is_some() {
+            // Whatever comes of the episode, this agent has done its part.
+            self.finish(acted, End::Terminated);
+        } else if !terminated {
             let moment = match &seen {
-                Some(seen) if leaves => Moment {
+                Some(seen) if state != before && (leaves || cast.is_over(state)) => Moment {
                     state: before,
                     seen,
                 },
@@ -145,7 +144,13 @@ impl Player {
             self.parts[acted].after = Some(after);
         }
         if turn != Turn::GoesOn {
-            self.close_all(terminated);
+            for agent in 0..self.parts.len() {
+                let end = match self.parts[agent].after.take() {
+                    Some(after) if !terminated => End::Truncated(after),
+                    _ => End::Terminated,
+                };
+                self.finish(agent, end);
+            }
         }
         turn
     }
@@ -165,16 +170,10 @@ impl Player {
         }
     }
 
-    fn close_all(&mut self, terminated: bool) {
-        for (agent, part) in self.parts.iter_mut().enumerate() {
-            let steps = std::mem::take(&mut part.steps);
-            if steps.is_empty() {
-                continue;
-            }
-            let end = match (terminated, part.after.take()) {
-                (false, Some(after)) => End::Truncated(after),
-                _ => End::Terminated,
-            };
+    /// Closes the trajectory of an agent, if it has one.
+    fn finish(&mut self, agent: usize, end: End) {
+        let steps = std::mem::take(&mut self.parts[agent].steps);
+        if !steps.is_empty() {
             self.finished.push((agent, Finished { steps, end }));
         }
     }
@@ -185,13 +184,11 @@ impl Player {
         let Some(agent) = self.agent(cast) else {
             return;
         };
-        let steps = std::mem::take(&mut self.parts[agent].steps);
-        if steps.is_empty() {
+        if self.parts[agent].steps.is_empty() {
             return;
         }
-        let moment = self.moment();
-        let end = End::Truncated(glance(cast, worlds, world, agent, moment, &self.memory));
-        self.finished.push((agent, Finished { steps, end }));
+        let after = glance(cast, worlds, world, agent, self.moment(), &self.memory);
+        self.finish(agent, End::Truncated(after));
     }
 
     pub(crate) fn moment(&self) -> Moment<'_> {

@@ -2,10 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test it is the assertion")]
 
+mod corridor;
 mod gradients;
+mod grid;
 mod inheritance;
+mod learning;
 mod normalisation;
 mod ppo;
+mod resume;
 mod samples;
 mod shapes;
 mod threads;

@@ -1,0 +1,218 @@
+//! An episode told from its actions alone, as plainly as the paper says it.
+
+use form_core::{AtomSet, BoundMachine, Kind, Machine, Run, StateId, Trace};
+use form_env::{Environment, Outcome, Stream, generator};
+
+use super::{SEED, Trial, told};
+use crate::agents::cast::Roles;
+use crate::rollout::rules::{Credit, Episode};
+
+/// One step.
+pub(super) struct Told {
+    pub(super) action: u8,
+    /// Who acted.
+    pub(super) actor: Option<usize>,
+    /// What the step earned, to be shared or not.
+    earned: f64,
+    labels: AtomSet,
+    outcome: Outcome,
+    /// What the agent sees when it takes the step.
+    pub(super) view: Vec<f32>,
+    /// The world's part of what is seen after the step.
+    world: Vec<f32>,
+    before: StateId,
+    after: StateId,
+    /// Since `before` was entered, the step included.
+    seen: AtomSet,
+    /// Since `after` was entered.
+    buffer: AtomSet,
+}
+
+/// An episode.
+pub(super) struct Story {
+    /// As its observations have it.
+    pub(super) id: u32,
+    place: (usize, u64),
+    first: AtomSet,
+    pub(super) steps: Vec<Told>,
+    machine: BoundMachine,
+}
+
+impl Story {
+    pub(super) fn tell(trial: &Trial, world: usize, number: u64, actions: &[u8]) -> Self {
+        let machine: Machine = trial.machine.parse().unwrap();
+        let machine = machine.bind(&told::signature()).unwrap();
+        let mut environment = trial.world();
+        let stream = Stream::Episode {
+            world: world as u64,
+            episode: number,
+        };
+        environment.reset(&mut generator(SEED, stream)).unwrap();
+        let seen_of = |environment: &told::Told| {
+            let mut vector = vec![0.0; 2];
+            environment.observe(&mut [], &mut vector);
+            vector
+        };
+        let id = seen_of(&environment)[0] as u32;
+        let mut run = Run::new(&machine);
+        let first = environment.labels().clone();
+        run.step(&machine, &first);
+        let mut last = first.clone();
+        let mut steps = Vec::new();
+        for action in actions {
+            let (before, mut seen) = (run.state(), run.seen().clone());
+            let view = view(&machine, seen_of(&environment), before, &seen, trial.roles);
+            let outcome = environment.step(usize::from(*action)).unwrap();
+            let labels = environment.labels().clone();
+            let mut earned = 0.0;
+            if !labels.is_empty() && labels != last {
+                seen.union_with(&labels);
+                earned = run.step(&machine, &labels).reward;
+                last.clone_from(&labels);
+            }
+            if trial.roles == Roles::Unaided {
+                earned = f64::from(u8::from(outcome == Outcome::Goal));
+            } else if trial.config.shaping {
+                let lifted = machine.machine();
+                earned += 0.9 * potential(lifted, run.state()) - potential(lifted, before);
+            }
+            steps.push(Told {
+                action: *action,
+                actor: actor(machine.machine(), before, trial.roles),
+                earned,
+                labels,
+                outcome,
+                view,
+                world: seen_of(&environment),
+                before,
+                after: run.state(),
+                seen,
+                buffer: run.seen().clone(),
+            });
+        }
+        Self {
+            id,
+            place: (world, number),
+            first,
+            steps,
+            machine,
+        }
+    }
+
+    pub(super) fn is(&self, episode: &Episode) -> bool {
+        self.place == (episode.world, episode.number)
+    }
+
+    /// What was observed in so many steps.
+    pub(super) fn trace(&self, steps: usize) -> Trace {
+        let kind =
+            (self.steps[..steps].last()).map_or(Kind::Incomplete, |step| step.outcome.kind());
+        let later = self.steps[..steps].iter().map(|step| step.labels.clone());
+        Trace::new(kind, [self.first.clone()].into_iter().chain(later))
+    }
+
+    /// What every step brings to the agent that took it.
+    pub(super) fn rewards(&self, credit: Credit) -> Vec<f64> {
+        let mut rewards = vec![0.0; self.steps.len()];
+        for (time, step) in self.steps.iter().enumerate() {
+            if credit == Credit::HandOver {
+                rewards[time] += step.earned;
+                continue;
+            }
+            // The last action of everybody who has acted so far.
+            let last: Vec<usize> = (0..=time)
+                .filter(|earlier| {
+                    let actor = self.steps[*earlier].actor;
+                    (self.steps[earlier + 1..=time].iter()).all(|step| step.actor != actor)
+                })
+                .collect();
+            for action in &last {
+                rewards[*action] += step.earned / last.len() as f64;
+            }
+        }
+        rewards
+    }
+
+    /// What the agent that acted at a step would have seen next, if its trajectory ended there with a truncation.
+    pub(super) fn end(&self, last: usize, trial: &Trial) -> Option<Vec<f32>> {
+        let lifted = self.machine.machine();
+        let acts_after =
+            |step: &Told| actor(lifted, step.after, trial.roles) == self.steps[last].actor;
+        let view = |step: &Told, state, seen: &AtomSet| {
+            view(&self.machine, step.world.clone(), state, seen, trial.roles)
+        };
+        let step = &self.steps[last];
+        if trial.config.credit == Credit::HandOver
+            && !lifted.is_terminal(step.after)
+            && !acts_after(step)
+        {
+            return None;
+        }
+        let whole = self.trace(self.steps.len());
+        let agreed = trial.roles == Roles::Unaided || whole.disagreement(&self.machine).is_none();
+        let is_over = !agreed || self.steps.last().unwrap().outcome.is_over();
+        let goes_on = &self.steps[last..self.steps.len() - usize::from(is_over)];
+        // Cut off at the end of a batch, when it was its turn again.
+        if let Some(again) = goes_on.iter().find(|step| acts_after(step)) {
+            return Some(view(again, again.after, &again.buffer));
+        }
+        if agreed && whole.kind() != Kind::Incomplete {
+            return None;
+        }
+        let leaves = !acts_after(step) || lifted.is_terminal(step.after);
+        Some(match leaves {
+            true => view(step, step.before, &step.seen),
+            false => view(step, step.after, &step.buffer),
+        })
+    }
+}
+
+/// What the agent of a state sees of a world, with this in the buffer.
+fn view(
+    machine: &BoundMachine,
+    world: Vec<f32>,
+    state: StateId,
+    seen: &AtomSet,
+    roles: Roles,
+) -> Vec<f32> {
+    let mut atoms = AtomSet::new();
+    for other in machine.machine().state_ids() {
+        if roles == Roles::Single || roles == Roles::PerState && other == state {
+            atoms.union_with(machine.progress_atoms(other));
+        }
+    }
+    let flag = |flag: bool| f32::from(u8::from(flag));
+    let mut view = world;
+    view.extend(atoms.iter().map(|atom| flag(seen.contains(atom))));
+    if roles == Roles::Single {
+        let states = machine.machine().state_ids();
+        view.extend(states.map(|other| flag(other == state)));
+    }
+    view
+}
+
+fn actor(machine: &Machine, state: StateId, roles: Roles) -> Option<usize> {
+    match roles {
+        Roles::Single | Roles::Unaided => Some(0),
+        Roles::PerState => (machine.state_ids())
+            .filter(|state| !machine.is_terminal(*state))
+            .position(|other| other == state),
+    }
+}
+
+/// (N − d) / N, with d found by trying all lengths.
+fn potential(machine: &Machine, state: StateId) -> f64 {
+    let count = machine.states().len();
+    let mut reached = vec![state];
+    for distance in 0..count {
+        if reached.contains(&machine.accept()) {
+            return (count - distance) as f64 / count as f64;
+        }
+        let next = machine
+            .edges()
+            .iter()
+            .filter(|edge| reached.contains(&edge.from));
+        reached = next.map(|edge| edge.to).collect();
+    }
+    0.0
+}

@@ -1,0 +1,129 @@
+//! A world in which what is observed is what is done: every action makes one atom true, or none. A machine says when an episode
+//! is over. Its observations tell the episode and the step, so that every one of them can be found again.
+
+use form_core::{AtomSet, BoundMachine, Machine, Run, Signature};
+use form_env::{Environment, Feature, Outcome, Result, Spec};
+use rand::{Rng, RngExt};
+
+const ATOMS: [&str; 4] = ["a", "b", "p(x)", "p(y)"];
+
+pub(super) fn signature() -> Signature {
+    Signature::parse(ATOMS).unwrap()
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    signature: Signature,
+    spec: Spec,
+    actions: Vec<String>,
+    truth: BoundMachine,
+    limit: usize,
+    /// A number of its own for every episode.
+    id: u32,
+    steps: usize,
+    run: Run,
+    last: AtomSet,
+    labels: AtomSet,
+    outcome: Outcome,
+}
+
+impl Told {
+    pub(super) fn new(truth: &str, limit: usize) -> Self {
+        let truth: Machine = truth.parse().unwrap();
+        let truth = truth.bind(&signature()).unwrap();
+        let feature = |name: &str| Feature {
+            name: name.to_owned(),
+            low: 0.0,
+            high: 1e9,
+        };
+        Self {
+            signature: signature(),
+            spec: Spec {
+                planes: None,
+                vector: vec![feature("episode"), feature("step")],
+            },
+            actions: ["nothing"]
+                .iter()
+                .chain(&ATOMS)
+                .map(|name| (*name).to_owned())
+                .collect(),
+            run: Run::new(&truth),
+            truth,
+            limit,
+            id: 0,
+            steps: 0,
+            last: AtomSet::new(),
+            labels: AtomSet::new(),
+            outcome: Outcome::Running,
+        }
+    }
+
+    /// What an action makes true; the first none of them.
+    fn observation(&self, action: usize) -> AtomSet {
+        let atoms = ATOMS.get(action.wrapping_sub(1));
+        self.signature.observation(atoms).unwrap()
+    }
+
+    fn hear(&mut self, labels: AtomSet) -> Outcome {
+        if labels != self.last && !labels.is_empty() {
+            self.run.step(&self.truth, &labels);
+            self.last.clone_from(&labels);
+        }
+        self.labels = labels;
+        let (machine, state) = (self.truth.machine(), self.run.state());
+        match () {
+            () if state == machine.accept() => Outcome::Goal,
+            () if machine.is_terminal(state) => Outcome::DeadEnd,
+            () if self.steps == self.limit => Outcome::OutOfTime,
+            () => Outcome::Running,
+        }
+    }
+}
+
+impl Environment for Told {
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn actions(&self) -> &[String] {
+        &self.actions
+    }
+
+    /// No episode is over before it begins.
+    fn reset(&mut self, random: &mut dyn Rng) -> Result<()> {
+        self.id = random.random_range(0..1 << 23);
+        self.steps = 0;
+        let first = random.random_range(0..self.actions.len());
+        for action in [first, 0] {
+            self.run.reset(&self.truth);
+            self.last.clear();
+            self.outcome = self.hear(self.observation(action));
+            if !self.outcome.is_over() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, action: usize) -> Result<Outcome> {
+        if self.outcome.is_over() {
+            self.labels.clear();
+        } else {
+            self.steps += 1;
+            self.outcome = self.hear(self.observation(action));
+        }
+        Ok(self.outcome)
+    }
+
+    fn labels(&self) -> &AtomSet {
+        &self.labels
+    }
+
+    fn observe(&self, _planes: &mut [u8], vector: &mut [f32]) {
+        vector.copy_from_slice(&[self.id as f32, self.steps as f32]);
+    }
+}

@@ -1,0 +1,70 @@
+//! Games on the paper's grid, with networks small enough for tests.
+
+use std::sync::Arc;
+
+use form_env::{Actions, GridWorlds, Maps, Split, Starts, Task, View, WorldOptions, Worlds};
+use form_rl::{
+    Agent, Cast, Credit, Game, GameConfig, NetworkStyle, PpoConfig, Progress, Role, Roles,
+};
+
+use crate::samples::rng;
+
+pub fn worlds(view: View, count: usize) -> GridWorlds {
+    let task = Arc::new(Task::builtin("all-yellow").unwrap());
+    let maps = Maps::Set(task.maps(7, Split::Training, 2).unwrap());
+    let options = WorldOptions {
+        view,
+        actions: Actions::Moves,
+        starts: Starts::Anywhere,
+    };
+    GridWorlds::new(task, maps, options, count, 7).unwrap()
+}
+
+/// Who plays, and how.
+#[derive(Clone)]
+pub struct Players {
+    pub roles: Roles,
+    pub credit: Credit,
+    pub progress: Progress,
+    /// Units of memory.
+    pub memory: usize,
+}
+
+pub fn training() -> PpoConfig {
+    PpoConfig {
+        minibatch: 32,
+        epochs: 2,
+        ..PpoConfig::default()
+    }
+}
+
+impl Players {
+    pub fn game(&self, worlds: GridWorlds) -> Game<GridWorlds> {
+        let machine = worlds.task().truth().clone();
+        let cast = Cast::new(machine, self.roles, self.progress, worlds.spec());
+        let config = GameConfig {
+            credit: self.credit,
+            shaping: true,
+            gamma: 0.99,
+        };
+        Game::new(worlds, cast, config, 2 * self.memory).unwrap()
+    }
+
+    pub fn agents<W: Worlds>(&self, game: &Game<W>, seed: u64) -> Vec<Agent> {
+        let style = NetworkStyle {
+            filters: vec![3, 3],
+            vector_units: 4,
+            hidden: vec![8],
+            memory: self.memory,
+            sequence: 4,
+            normalise: true,
+            ..NetworkStyle::default()
+        };
+        let (mut random, actions) = (rng(seed), game.worlds().actions().len());
+        let agent = |Role { name, sight }: &Role| {
+            let config = style.network(sight, actions);
+            Agent::new(name, &config, style.sequence, &training(), &mut random).unwrap()
+        };
+        game.cast().parts().iter().map(agent).collect()
+    }
+}
