@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use form_env::{Actions, Starts, View, WorldOptions};
-use form_rl::{Credit, Initial, NetworkStyle, PpoConfig, Progress, Roles};
+use form_rl::{ActivationStyle, Credit, Initial, NetworkStyle, PpoConfig, Progress, Roles};
 use serde::{Deserialize, Serialize};
 
 /// How a task is learnt.
@@ -262,12 +262,11 @@ impl RunConfig {
             },
             learning: LearningConfig::default(),
             ppo: PpoConfig {
-                gamma: 0.99,
-                lambda: 0.95,
-                learning_rate: 7e-4,
+                gamma: 0.98,
+                learning_rate: 1e-3,
                 train_batch: 16_384,
-                minibatch: 1024,
-                epochs: 4,
+                minibatch: 512,
+                epochs: 3,
                 clip: 0.2,
                 value_clip: 10.0,
                 gradient_clip: 0.5,
@@ -275,6 +274,7 @@ impl RunConfig {
                 ..PpoConfig::default()
             },
             network: NetworkStyle {
+                activation: ActivationStyle::Relu,
                 initial: Initial::Orthogonal,
                 memory: memory(method),
                 ..NetworkStyle::default()

@@ -216,7 +216,15 @@ impl<A: Arena> Trainer<A> {
     /// Writes where it stands.
     pub fn save(&self, path: &std::path::Path) -> Result<()> {
         let notes = serde_json::to_string(&self.tally)?;
-        Ok(Checkpoint::save(path, &self.game, &self.agents, &notes)?)
+        let next = stream(Purpose::Rollout, self.tally.iteration + 1);
+        let random = generator(self.config.seed, next);
+        Ok(Checkpoint::save(
+            path,
+            &self.game,
+            &self.agents,
+            &random,
+            &notes,
+        )?)
     }
 
     /// One iteration; nothing if it was interrupted on the way. Then the run is to be thrown away: its last checkpoint counts.
