@@ -33,6 +33,7 @@ mod atomic;
 mod config;
 mod curves;
 mod display;
+mod evaluation;
 mod events;
 mod metrics;
 mod run_folder;
@@ -40,6 +41,7 @@ mod staff;
 mod statistics;
 mod summary;
 mod train;
+mod transfer;
 
 pub use arena::{Arena, CopiesArena, GridArena, task};
 pub use atomic::{remove_unfinished, write_atomically, write_atomically_with};
@@ -48,6 +50,7 @@ pub use config::{
 };
 pub use curves::{Average, Axis, Curve, Figure, Panel, Scale, Spread, averages};
 pub use display::{Display, PolicyLosses, Snapshot};
+pub use evaluation::{Evaluation, EvaluationPlan, evaluate, play};
 pub use events::EventFile;
 pub use metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
 pub use run_folder::{RunFolder, TrainingLock};
@@ -60,3 +63,4 @@ pub use summary::{
 };
 
 pub use train::{Ending, Iteration, Relearnt, Tally, Trainer};
+pub use transfer::{PolicyTransfer, Retrain, inherit, transferred};

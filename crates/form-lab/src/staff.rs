@@ -95,7 +95,8 @@ pub(crate) fn indicators(cast: &Cast, place: usize) -> Vec<String> {
     bits.map(|atom| signature.atom(*atom).to_string()).collect()
 }
 
-fn states(cast: &Cast) -> Vec<String> {
+/// The names of the machine's states.
+pub(crate) fn states(cast: &Cast) -> Vec<String> {
     let states = cast.machine().machine().states().iter();
     states.map(ToString::to_string).collect()
 }

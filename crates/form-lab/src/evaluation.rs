@@ -1,0 +1,114 @@
+//! How good policies are: whole episodes on maps they were trained on, or on maps that no training run ever sees.
+
+use anyhow::Result;
+use form_core::Machine;
+use form_env::{Outcome, Split, Stream, generator};
+use form_rl::{Agent, Choice, Episode};
+use serde::Serialize;
+
+use crate::arena::Arena;
+use crate::config::RunConfig;
+use crate::statistics::{CONFIDENCE, Interval, mean, mean_interval, proportion_interval};
+use crate::train::{cast, game};
+
+/// What to play.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EvaluationPlan {
+    /// On which maps.
+    pub split: Split,
+    /// How many episodes, at least: every world plays as many as the others.
+    pub episodes: usize,
+    /// How actions are chosen.
+    pub choice: Choice,
+    /// What episodes and choices are drawn from.
+    pub seed: u64,
+}
+
+/// What came of it. Intervals are of 95 % confidence, over episodes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// On maps that were held out from training?
+    pub held_out: bool,
+    /// Whether the most probable action was taken, rather than one drawn.
+    pub greedy: bool,
+    /// How many episodes were played.
+    pub episodes: u64,
+    /// How many of them completed the task.
+    pub successes: u64,
+    /// The share of those, which is the mean unshaped return, too.
+    pub success: f64,
+    /// Wilson's interval of it.
+    pub success_interval: Interval,
+    /// The mean number of steps.
+    pub length: f64,
+    /// Student's interval of it.
+    pub length_interval: Option<Interval>,
+    /// How many episodes ended where the task had become impossible.
+    pub dead_ends: u64,
+    /// How many ran out of time.
+    pub out_of_time: u64,
+    /// How many the machine was wrong about.
+    pub refuted: u64,
+}
+
+/// The most worlds that are played at once.
+const WORLDS: usize = 512;
+
+/// Lets agents play in worlds of an arena, and counts.
+pub fn evaluate<A: Arena>(
+    config: &RunConfig,
+    arena: &A,
+    machine: &Machine,
+    agents: &mut [Agent],
+    plan: &EvaluationPlan,
+) -> Result<Evaluation> {
+    let episodes = play(config, arena, machine, agents, plan)?;
+    Ok(judge(plan, &episodes))
+}
+
+/// Plays the episodes of a plan.
+pub fn play<A: Arena>(
+    config: &RunConfig,
+    arena: &A,
+    machine: &Machine,
+    agents: &mut [Agent],
+    plan: &EvaluationPlan,
+) -> Result<Vec<Episode>> {
+    let count = plan.episodes.clamp(1, WORLDS);
+    let worlds = arena.worlds(count, plan.seed, plan.split)?;
+    let cast = cast(config, &worlds, machine)?;
+    let mut game = game(config, worlds, cast)?;
+    let each = plan.episodes.div_ceil(count).max(1) as u64;
+    let mut random = generator(plan.seed, Stream::Other(0));
+    Ok(game.play(agents, each, plan.choice, &mut random)?)
+}
+
+fn judge(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
+    let count = |what: &dyn Fn(&Episode) -> bool| {
+        episodes.iter().filter(|episode| what(episode)).count() as u64
+    };
+    let refuted = |episode: &Episode| episode.counterexample.is_some();
+    let ended = |outcome| move |episode: &Episode| episode.outcome == outcome && !refuted(episode);
+    let successes = count(&Episode::is_success);
+    let total = episodes.len() as u64;
+    let lengths: Vec<f64> = episodes
+        .iter()
+        .map(|episode| episode.steps() as f64)
+        .collect();
+    Evaluation {
+        held_out: plan.split == Split::HeldOut,
+        greedy: plan.choice == Choice::Greedy,
+        episodes: total,
+        successes,
+        success: successes as f64 / total.max(1) as f64,
+        success_interval: proportion_interval(successes, total, CONFIDENCE).unwrap_or(Interval {
+            low: 0.0,
+            high: 1.0,
+        }),
+        length: mean(&lengths).unwrap_or(0.0),
+        length_interval: mean_interval(&lengths, CONFIDENCE),
+        dead_ends: count(&ended(Outcome::DeadEnd)),
+        out_of_time: count(&ended(Outcome::OutOfTime)),
+        refuted: count(&refuted),
+    }
+}
