@@ -127,10 +127,18 @@ impl Chain {
         }
     }
 
+    /// Has every layer arrange its weights.
+    pub(crate) fn prepare(&self, weights: &[f32], prepared: &mut [f32]) {
+        for stage in &self.stages {
+            let range = stage.weights.clone();
+            (stage.layer).prepare(&weights[range.clone()], &mut prepared[range]);
+        }
+    }
+
     pub(crate) fn forward(
         &self,
         rows: Rows<'_>,
-        weights: &[f32],
+        [weights, prepared]: [&[f32]; 2],
         input: &[f32],
         room: &mut Room,
         last_states: &mut [f32],
@@ -147,6 +155,7 @@ impl Chain {
             stage.layer.forward(Forward {
                 rows,
                 weights: &weights[stage.weights.clone()],
+                prepared: &prepared[stage.weights.clone()],
                 input,
                 output: &mut after[0][..rows.count() * stage.size],
                 kept: &mut room.kept[place][..kept],

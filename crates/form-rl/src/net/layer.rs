@@ -79,6 +79,8 @@ impl Rows<'_> {
 pub(crate) struct Forward<'a> {
     pub(crate) rows: Rows<'a>,
     pub(crate) weights: &'a [f32],
+    /// What [`Layer::prepare`] made of the weights.
+    pub(crate) prepared: &'a [f32],
     pub(crate) input: &'a [f32],
     pub(crate) output: &'a mut [f32],
     /// Handed to the backward pass as it is left here.
@@ -121,6 +123,9 @@ pub(crate) trait Layer: Debug + Send + Sync {
     fn state(&self) -> usize {
         0
     }
+
+    /// Arranges the weights as the forward pass likes them, once for many blocks, in as much room as they have.
+    fn prepare(&self, _weights: &[f32], _prepared: &mut [f32]) {}
 
     fn forward(&self, pass: Forward<'_>);
 

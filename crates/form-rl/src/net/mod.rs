@@ -20,7 +20,9 @@ mod network;
 mod normalise;
 mod pool;
 mod relu;
+mod strip;
 mod tanh;
+mod tile;
 mod vector;
 mod weights;
 

@@ -2,6 +2,7 @@
 //!
 //! Forward, loss and backward of a block happen while it is in cache; `batch` hands the blocks out to the cores.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rand::Rng;
@@ -140,16 +141,31 @@ impl Network {
         self.config.trunk.iter().any(lstm)
     }
 
+    /// Arranges the weights for forward passes.
+    pub(super) fn prepare(&self, prepared: &mut [f32]) {
+        let heads = [&self.trunk, &self.actor, &self.critic];
+        for chain in self.branches.iter().chain(heads) {
+            chain.prepare(&self.weights, prepared);
+        }
+    }
+
     /// Brings a block through the network; the results stand in the workspace.
-    pub(super) fn forward(&self, batch: &Batch<'_>, first: usize, count: usize, work: &mut Work) {
-        work.gather(self, batch, first, count);
+    pub(super) fn forward(
+        &self,
+        prepared: &[f32],
+        batch: &Batch<'_>,
+        block: Range<usize>,
+        work: &mut Work,
+    ) {
+        work.gather(self, batch, block.start, block.len());
+        let weights = [&self.weights, prepared];
         let rows = work.block.rows();
         let offset_size = self.trunk.input().size();
         let mut offset = 0;
         for (place, branch) in self.branches.iter().enumerate() {
             let input = &work.inputs[place][..rows.count() * branch.input().size()];
             let room = &mut work.branches[place];
-            branch.forward(rows, &self.weights, input, room, &mut []);
+            branch.forward(rows, weights, input, room, &mut []);
             let result = branch.result(rows, input, room);
             let size = branch.output().size();
             let joined = work.joined.chunks_exact_mut(offset_size);
@@ -160,10 +176,10 @@ impl Network {
         }
         let joined = &work.joined[..rows.count() * offset_size];
         let last = &mut work.last_states;
-        (self.trunk).forward(rows, &self.weights, joined, &mut work.trunk, last);
+        (self.trunk).forward(rows, weights, joined, &mut work.trunk, last);
         let features = self.trunk.result(rows, joined, &work.trunk);
-        (self.actor).forward(rows, &self.weights, features, &mut work.actor, &mut []);
-        (self.critic).forward(rows, &self.weights, features, &mut work.critic, &mut []);
+        (self.actor).forward(rows, weights, features, &mut work.actor, &mut []);
+        (self.critic).forward(rows, weights, features, &mut work.critic, &mut []);
     }
 
     /// Actions' logits and values of the block that went forward last.
