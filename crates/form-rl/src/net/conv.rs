@@ -5,6 +5,7 @@
 
 use super::layer::{Backward, Forward, Layer, Parameter, Shape};
 use super::matmul::{add_transposed, transpose};
+use super::sparse::{Collect, Scatter, Sparse, Touches};
 use super::strip::Strips;
 use super::tile::{Layout, Outer, Product, Start, SumRows};
 
@@ -16,6 +17,7 @@ pub(crate) struct Conv {
     kernel: [usize; 2],
     /// Where the kernel's first corner comes to lie, for every output.
     corners: Vec<usize>,
+    touches: Touches,
 }
 
 /// How often a window fits: the height and width after a convolution or pooling.
@@ -59,6 +61,7 @@ impl Conv {
             output,
             kernel,
             corners: corners.collect(),
+            touches: Touches::new(input, output, kernel, stride),
         })
     }
 
@@ -103,6 +106,10 @@ impl Layer for Conv {
         ]
     }
 
+    fn takes_sparse(&self) -> bool {
+        true
+    }
+
     /// A sum for every filter at once wants the weights with the filter last.
     fn prepare(&self, weights: &[f32], prepared: &mut [f32]) {
         let split = self.output[2] * self.patch();
@@ -117,10 +124,20 @@ impl Layer for Conv {
     fn forward(&self, pass: Forward<'_>) {
         let [.., filters] = self.output;
         let split = filters * self.patch();
+        if let Some(images) = pass.input.sparse {
+            let scatter = Scatter {
+                images,
+                touches: &self.touches,
+                weights: &pass.prepared[..split],
+                bias: &pass.weights[split..],
+                output: pass.output,
+            };
+            return scatter.run();
+        }
         Product {
             samples: pass.rows.count(),
             rows: self.corners.len(),
-            a: pass.input,
+            a: pass.input.numbers,
             a_at: self.inputs(),
             lines: self.kernel[0],
             line: self.line(),
@@ -139,46 +156,20 @@ impl Layer for Conv {
         let [.., filters] = self.output;
         let split = filters * self.patch();
         let (d_weight, d_bias) = pass.gradient.split_at_mut(split);
-        // The first layer's image has few channels: there vectors are better filled with filters.
-        let filters_last = pass.d_input.is_none();
-        if filters_last {
+        let gradient = WeightGradient {
+            layer: self,
+            samples: pass.rows.count(),
+            d_output: pass.d_output,
+        };
+        if pass.d_input.is_some() {
+            gradient.channels_last(pass.input.numbers, d_weight);
+        } else {
+            // The first layer's image has few channels: there vectors are better filled with filters.
             pass.kept.fill(0.0);
-        }
-        let (outputs, inputs) = (self.outputs(), self.inputs());
-        for line in 0..self.kernel[0] {
-            let stretch = line * self.stretch();
-            let image = &pass.input[line * self.line()..];
-            let (samples, rows) = (pass.rows.count(), self.corners.len());
-            let outer = if filters_last {
-                Outer {
-                    samples,
-                    rows,
-                    a: image,
-                    a_at: inputs,
-                    height: self.stretch(),
-                    b: pass.d_output,
-                    b_at: outputs,
-                    c: &mut pass.kept[stretch * filters..],
-                    c_row: filters,
-                    columns: filters,
-                }
-            } else {
-                Outer {
-                    samples,
-                    rows,
-                    a: pass.d_output,
-                    a_at: outputs,
-                    height: filters,
-                    b: image,
-                    b_at: inputs,
-                    c: &mut d_weight[stretch..],
-                    c_row: self.patch(),
-                    columns: self.stretch(),
-                }
-            };
-            outer.run();
-        }
-        if filters_last {
+            match pass.input.sparse {
+                Some(images) => gradient.sparse(images, pass.kept),
+                None => gradient.filters_last(pass.input.numbers, pass.kept),
+            }
             add_transposed(pass.kept, filters, d_weight);
         }
         SumRows {
@@ -208,5 +199,64 @@ impl Layer for Conv {
             }
             .run();
         }
+    }
+}
+
+/// The gradient with respect to the weights, in three ways.
+struct WeightGradient<'a> {
+    layer: &'a Conv,
+    samples: usize,
+    d_output: &'a [f32],
+}
+
+impl WeightGradient<'_> {
+    fn channels_last(&self, input: &[f32], d_weight: &mut [f32]) {
+        let layer = self.layer;
+        for line in 0..layer.kernel[0] {
+            Outer {
+                samples: self.samples,
+                rows: layer.corners.len(),
+                a: self.d_output,
+                a_at: layer.outputs(),
+                height: layer.output[2],
+                b: &input[line * layer.line()..],
+                b_at: layer.inputs(),
+                c: &mut d_weight[line * layer.stretch()..],
+                c_row: layer.patch(),
+                columns: layer.stretch(),
+            }
+            .run();
+        }
+    }
+
+    fn filters_last(&self, input: &[f32], d_weight: &mut [f32]) {
+        let (layer, filters) = (self.layer, self.layer.output[2]);
+        for line in 0..layer.kernel[0] {
+            Outer {
+                samples: self.samples,
+                rows: layer.corners.len(),
+                a: &input[line * layer.line()..],
+                a_at: layer.inputs(),
+                height: layer.stretch(),
+                b: self.d_output,
+                b_at: layer.outputs(),
+                c: &mut d_weight[line * layer.stretch() * filters..],
+                c_row: filters,
+                columns: filters,
+            }
+            .run();
+        }
+    }
+
+    /// The filter is last here, too.
+    fn sparse(&self, images: &Sparse, d_weights: &mut [f32]) {
+        Collect {
+            images,
+            touches: &self.layer.touches,
+            filters: self.layer.output[2],
+            d_output: self.d_output,
+            d_weights,
+        }
+        .run();
     }
 }

@@ -47,7 +47,7 @@ impl Layer for Dense {
         Product {
             samples: 1,
             rows,
-            a: pass.input,
+            a: pass.input.numbers,
             a_at: Layout::rows(rows, self.inputs),
             lines: 1,
             line: 0,
@@ -72,7 +72,7 @@ impl Layer for Dense {
             a: pass.d_output,
             a_at: Layout::rows(rows, self.outputs),
             height: self.outputs,
-            b: pass.input,
+            b: pass.input.numbers,
             b_at: Layout::rows(rows, self.inputs),
             c: d_weight,
             c_row: self.inputs,

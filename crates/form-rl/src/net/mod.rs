@@ -20,6 +20,7 @@ mod network;
 mod normalise;
 mod pool;
 mod relu;
+mod sparse;
 mod strip;
 mod tanh;
 mod tile;

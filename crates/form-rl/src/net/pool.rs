@@ -65,7 +65,7 @@ impl Strips for Pool<'_> {
             pixels,
             ..
         } = self.layer;
-        let inputs = self.pass.input.chunks_exact(input.iter().product());
+        let inputs = self.pass.input.numbers.chunks_exact(input.iter().product());
         let outputs = (self.pass.output).chunks_exact_mut(output.iter().product());
         for (input, outputs) in inputs.zip(outputs) {
             for (corner, output) in corners.iter().zip(outputs.chunks_exact_mut(output[2])) {
@@ -151,7 +151,7 @@ impl Layer for MaxPool {
         }
         Unpool {
             layer: self,
-            input: pass.input,
+            input: pass.input.numbers,
             output: pass.output,
             d_output: pass.d_output,
             d_input,

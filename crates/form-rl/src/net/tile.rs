@@ -8,6 +8,9 @@ use pulp::Simd;
 
 use super::strip::{Strip, Strips};
 
+/// How many sums of rows are made side by side.
+const SUMS: usize = 4;
+
 /// Where rows begin: row after row, or at places of a list, the same in every sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout<'a> {
@@ -254,6 +257,11 @@ impl Strips for Outer<'_> {
                 from += 8;
             }
         }
+        // Tiles of one row are slow: rather none than two of them.
+        if from + 6 <= self.height && (self.height - from) % 4 >= 2 {
+            self.tile::<S, 6, V, WHOLE>(simd, strip, from);
+            from += 6;
+        }
         while from + 4 <= self.height {
             self.tile::<S, 4, V, WHOLE>(simd, strip, from);
             from += 4;
@@ -276,12 +284,23 @@ impl Strips for SumRows<'_> {
         simd: S,
         strip: Strip<V, WHOLE>,
     ) {
-        let mut sums = strip.load(simd, self.sum);
-        for row in self.rows.chunks_exact(self.sum.len()) {
-            for (sum, x) in sums.iter_mut().zip(strip.load(simd, row)) {
-                *sum = simd.add_f32s(*sum, x);
+        // Several sums side by side: one would wait for itself at every row.
+        let mut sums = [[simd.splat_f32s(0.0); V]; SUMS];
+        sums[0] = strip.load(simd, self.sum);
+        let width = self.sum.len();
+        for rows in self.rows.chunks(SUMS * width) {
+            for (sums, row) in sums.iter_mut().zip(rows.chunks_exact(width)) {
+                for (sum, x) in sums.iter_mut().zip(strip.load(simd, row)) {
+                    *sum = simd.add_f32s(*sum, x);
+                }
             }
         }
-        strip.store(simd, self.sum, sums);
+        let mut total = sums[0];
+        for sums in &sums[1..] {
+            for (total, sum) in total.iter_mut().zip(sums) {
+                *total = simd.add_f32s(*total, *sum);
+            }
+        }
+        strip.store(simd, self.sum, total);
     }
 }
