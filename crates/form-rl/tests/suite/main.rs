@@ -12,5 +12,6 @@ mod ppo;
 mod resume;
 mod samples;
 mod shapes;
+mod sparse;
 mod threads;
 mod weights;
