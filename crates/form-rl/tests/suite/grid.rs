@@ -32,7 +32,7 @@ pub struct Players {
 
 pub fn training() -> PpoConfig {
     PpoConfig {
-        minibatch: 32,
+        minibatch: 128,
         epochs: 2,
         ..PpoConfig::default()
     }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test it is the assertion")]
 
+mod checkpoint;
 mod corridor;
 mod gradients;
 mod grid;

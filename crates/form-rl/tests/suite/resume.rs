@@ -4,10 +4,10 @@ use std::path::Path;
 
 use form_env::{Copies, GridWorlds, Random, Stream, View, Worlds, generator};
 use form_rl::{Agent, Checkpoint, Credit, Episode, Experience, Game, PpoConfig, Progress, Roles};
-use rayon::ThreadPoolBuilder;
 
 use crate::corridor::{self, Corridor, Method};
 use crate::grid::{Players, training, worlds};
+use crate::threads::with_threads;
 
 /// All that can be seen of a run.
 #[derive(Debug, Default, PartialEq)]
@@ -95,7 +95,7 @@ fn grids() -> Vec<Players> {
 }
 
 fn run_grid(players: &Players, over: Option<&Path>) -> Seen {
-    let game = || -> Game<GridWorlds> { players.game(worlds(View::Planes, 6)) };
+    let game = || -> Game<GridWorlds> { players.game(worlds(View::Planes, 40)) };
     run(game, |game| players.agents(game, 5), &training(), over)
 }
 
@@ -122,11 +122,6 @@ fn corridors() -> Vec<Method> {
         method(Roles::Single, Credit::Shared, 4),
         method(Roles::Unaided, Credit::Shared, 4),
     ]
-}
-
-fn with_threads<R: Send>(threads: usize, run: impl FnOnce() -> R + Send) -> R {
-    let pool = ThreadPoolBuilder::new().num_threads(threads);
-    pool.build().unwrap().install(run)
 }
 
 #[test]
