@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use form_env::{Copies, Random, Stream, View, Worlds, generator};
-use form_rl::{Agent, Checkpoint, Credit, Game, Progress, Roles};
+use form_rl::{Agent, Checkpoint, Credit, Game, NetworkStyle, Progress, Roles};
 use safetensors::tensor::{Dtype, TensorView};
 use safetensors::{SafeTensors, View as _};
 use tempfile::TempDir;
 
-use crate::corridor::{Corridor, Method, key_then_door, training};
+use crate::corridor::{Corridor, Method, agents, key_then_door, training};
 use crate::grid::{Players, worlds};
 
 fn method() -> Method {
@@ -35,7 +35,11 @@ fn saved() -> Saved {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.safetensors");
     let mut game = method().game(&Corridor::locked(), 8);
-    let mut agents = method().agents(&game, 1);
+    let style = NetworkStyle {
+        normalise: true,
+        ..method().style()
+    };
+    let mut agents = agents(&game, &style, 1);
     let mut random = generator(3, Stream::Other(1));
     let collected = game.collect(&mut agents, 16, &training(), &mut random);
     for (agent, experience) in agents.iter_mut().zip(collected.unwrap().experience) {
@@ -71,7 +75,7 @@ fn a_policy_is_read_like_any_other() {
         memory: 0,
     };
     let game = players.game(worlds(View::Symbols, 2));
-    let agents = players.agents(&game, 1);
+    let agents = agents(&game, &players.style(), 1);
     let random = generator(3, Stream::Other(1));
     Checkpoint::save(&path, &game, &agents, &random, "").unwrap();
     let file = fs::read(&path).unwrap();
@@ -108,9 +112,9 @@ fn a_damaged_byte_is_noticed_wherever_it_is() {
     let saved = saved();
     let file = fs::read(&saved.path).unwrap();
     let header = u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
-    // All of what describes the contents, and some of the contents.
+    // Of what describes the contents, and of the contents.
     let places = (0..8 + header)
-        .step_by(3)
+        .step_by(11)
         .chain((8 + header..file.len()).step_by(211));
     for place in places {
         let mut damaged = file.clone();
@@ -266,7 +270,9 @@ fn a_frozen_agent_does_not_change() {
     let mut saved = saved();
     saved.agents[0].freeze(true);
     let (before, other) = (state_of(&saved, "u0"), state_of(&saved, "u1"));
-    assert!(before.iter().any(|(name, _)| name == "u0/adam.means"));
+    for name in ["u0/adam.means", "u0.normalisation.world.mean"] {
+        assert!(before.iter().any(|(own, _)| own == name), "{name}");
+    }
     for _ in 0..3 {
         let Saved {
             game,

@@ -13,5 +13,6 @@ mod ppo;
 mod resume;
 mod samples;
 mod shapes;
+mod sight;
 mod threads;
 mod weights;

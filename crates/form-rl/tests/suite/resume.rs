@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use form_env::{Copies, GridWorlds, Random, Stream, View, Worlds, generator};
-use form_rl::{Agent, Checkpoint, Credit, Episode, Experience, Game, PpoConfig, Progress, Roles};
+use form_rl::{
+    Agent, Checkpoint, Credit, Episode, Experience, Game, NetworkStyle, PpoConfig, Progress, Roles,
+};
 
 use crate::corridor::{self, Corridor, Method};
 use crate::grid::{Players, training, worlds};
@@ -96,13 +98,23 @@ fn grids() -> Vec<Players> {
 
 fn run_grid(players: &Players, over: Option<&Path>) -> Seen {
     let game = || -> Game<GridWorlds> { players.game(worlds(View::Planes, 40)) };
-    run(game, |game| players.agents(game, 5), &training(), over)
+    run(
+        game,
+        |game| corridor::agents(game, &players.style(), 5),
+        &training(),
+        over,
+    )
 }
 
 /// Where episodes end all the time, are held back, and are about to be cut off by the limit of steps.
 fn run_corridor(method: &Method, over: Option<&Path>) -> Seen {
     let game = || -> Game<Copies<Corridor>> { method.game(&Corridor::new(5, 2, true, 17), 9) };
-    let agents = |game: &Game<Copies<Corridor>>| method.agents_with(game, 5, 4);
+    let style = NetworkStyle {
+        sequence: 4,
+        normalise: true,
+        ..method.style()
+    };
+    let agents = |game: &Game<Copies<Corridor>>| corridor::agents(game, &style, 5);
     let seen = run(game, agents, &corridor::training(), over);
     assert!(seen.episodes.iter().any(Episode::is_success));
     assert!(!seen.episodes.iter().all(Episode::is_success));
