@@ -16,7 +16,7 @@ use rand::Rng;
 use crate::samples::rng;
 
 /// The corridor.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Corridor {
     /// How many cells it has.
     pub length: usize,

@@ -4,6 +4,7 @@
 
 mod checkpoint;
 mod corridor;
+mod game;
 mod gradients;
 mod grid;
 mod inheritance;

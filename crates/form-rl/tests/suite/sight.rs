@@ -123,10 +123,10 @@ fn look_around(view: View, machine: &str) {
             .pop()
             .map_or_else(|| random.random_range(0..3), |action| action as u8);
         worlds.step(&[first, random.random_range(0..3)]).unwrap();
-        for world in 0..2 {
+        for (world, monitor) in monitors.iter_mut().enumerate() {
             if worlds.outcome(world).is_over() {
                 worlds.start(world, worlds.episode(world) + 1).unwrap();
-                monitors[world].reset(&machine);
+                monitor.reset(&machine);
             }
         }
     }
