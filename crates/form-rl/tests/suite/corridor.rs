@@ -9,14 +9,14 @@ use form_env::{
 };
 use form_rl::{
     Agent, Cast, Choice, Credit, Episode, Game, GameConfig, Initial, NetworkStyle, PpoConfig,
-    Progress, Roles, ValueClip,
+    Progress, Role, Roles, ValueClip,
 };
 use rand::Rng;
 
 use crate::samples::rng;
 
 /// The corridor.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Corridor {
     /// How many cells it has.
     pub length: usize,
@@ -186,39 +186,21 @@ impl Method {
         Game::new(worlds, cast, config, memory).unwrap()
     }
 
-    /// Agents that learn from sequences of this length, if they have memory.
-    pub fn agents_with<W: Worlds>(&self, game: &Game<W>, seed: u64, sequence: usize) -> Vec<Agent> {
-        let style = NetworkStyle {
+    pub fn style(&self) -> NetworkStyle {
+        NetworkStyle {
             vector_units: 16,
             hidden: vec![16],
             memory: self.memory,
-            sequence,
+            sequence: 16,
             initial: Initial::Orthogonal,
             ..NetworkStyle::default()
-        };
-        let (mut random, actions) = (rng(seed), game.worlds().actions().len());
-        let agent = |part: &form_rl::Role| {
-            let config = style.network(&part.sight, actions);
-            Agent::new(
-                &part.name,
-                &config,
-                style.sequence,
-                &training(),
-                &mut random,
-            )
-            .unwrap()
-        };
-        game.cast().parts().iter().map(agent).collect()
-    }
-
-    pub fn agents<W: Worlds>(&self, game: &Game<W>, seed: u64) -> Vec<Agent> {
-        self.agents_with(game, seed, 16)
+        }
     }
 
     /// Trains for so many batches of 32 worlds and 32 steps, and plays a few episodes then.
     pub fn learn(&self, corridor: &Corridor, batches: usize, seed: u64) -> Vec<Episode> {
         let mut game = self.game(corridor, 32);
-        let mut agents = self.agents(&game, seed);
+        let mut agents = agents(&game, &self.style(), seed);
         let mut random = rng(seed + 100);
         for _ in 0..batches {
             let collected = game
@@ -234,6 +216,16 @@ impl Method {
         exam.play(&mut agents, 8, Choice::Sample, &mut random)
             .unwrap()
     }
+}
+
+/// Fresh agents for a game.
+pub fn agents<W: Worlds>(game: &Game<W>, style: &NetworkStyle, seed: u64) -> Vec<Agent> {
+    let (mut random, actions) = (rng(seed), game.worlds().actions().len());
+    let agent = |Role { name, sight }: &Role| {
+        let config = style.network(sight, actions);
+        Agent::new(name, &config, style.sequence, &training(), &mut random).unwrap()
+    };
+    game.cast().parts().iter().map(agent).collect()
 }
 
 /// Settings under which a corridor is learnt in seconds.

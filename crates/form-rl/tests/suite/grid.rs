@@ -3,11 +3,7 @@
 use std::sync::Arc;
 
 use form_env::{Actions, GridWorlds, Maps, Split, Starts, Task, View, WorldOptions, Worlds};
-use form_rl::{
-    Agent, Cast, Credit, Game, GameConfig, NetworkStyle, PpoConfig, Progress, Role, Roles,
-};
-
-use crate::samples::rng;
+use form_rl::{Cast, Credit, Game, GameConfig, NetworkStyle, PpoConfig, Progress, Roles};
 
 pub fn worlds(view: View, count: usize) -> GridWorlds {
     let task = Arc::new(Task::builtin("all-yellow").unwrap());
@@ -32,7 +28,7 @@ pub struct Players {
 
 pub fn training() -> PpoConfig {
     PpoConfig {
-        minibatch: 32,
+        minibatch: 128,
         epochs: 2,
         ..PpoConfig::default()
     }
@@ -50,8 +46,8 @@ impl Players {
         Game::new(worlds, cast, config, 2 * self.memory).unwrap()
     }
 
-    pub fn agents<W: Worlds>(&self, game: &Game<W>, seed: u64) -> Vec<Agent> {
-        let style = NetworkStyle {
+    pub fn style(&self) -> NetworkStyle {
+        NetworkStyle {
             filters: vec![3, 3],
             vector_units: 4,
             hidden: vec![8],
@@ -59,12 +55,6 @@ impl Players {
             sequence: 4,
             normalise: true,
             ..NetworkStyle::default()
-        };
-        let (mut random, actions) = (rng(seed), game.worlds().actions().len());
-        let agent = |Role { name, sight }: &Role| {
-            let config = style.network(sight, actions);
-            Agent::new(name, &config, style.sequence, &training(), &mut random).unwrap()
-        };
-        game.cast().parts().iter().map(agent).collect()
+        }
     }
 }

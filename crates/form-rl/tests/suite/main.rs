@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test it is the assertion")]
 
+mod checkpoint;
 mod corridor;
+mod game;
 mod gradients;
 mod grid;
 mod inheritance;
@@ -12,6 +14,7 @@ mod ppo;
 mod resume;
 mod samples;
 mod shapes;
+mod sight;
 mod sparse;
 mod threads;
 mod weights;

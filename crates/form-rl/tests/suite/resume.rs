@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use form_env::{Copies, GridWorlds, Random, Stream, View, Worlds, generator};
-use form_rl::{Agent, Checkpoint, Credit, Episode, Experience, Game, PpoConfig, Progress, Roles};
-use rayon::ThreadPoolBuilder;
+use form_rl::{
+    Agent, Checkpoint, Credit, Episode, Experience, Game, NetworkStyle, PpoConfig, Progress, Roles,
+};
 
 use crate::corridor::{self, Corridor, Method};
 use crate::grid::{Players, training, worlds};
+use crate::threads::with_threads;
 
 /// All that can be seen of a run.
 #[derive(Debug, Default, PartialEq)]
@@ -95,14 +97,24 @@ fn grids() -> Vec<Players> {
 }
 
 fn run_grid(players: &Players, over: Option<&Path>) -> Seen {
-    let game = || -> Game<GridWorlds> { players.game(worlds(View::Planes, 6)) };
-    run(game, |game| players.agents(game, 5), &training(), over)
+    let game = || -> Game<GridWorlds> { players.game(worlds(View::Planes, 40)) };
+    run(
+        game,
+        |game| corridor::agents(game, &players.style(), 5),
+        &training(),
+        over,
+    )
 }
 
 /// Where episodes end all the time, are held back, and are about to be cut off by the limit of steps.
 fn run_corridor(method: &Method, over: Option<&Path>) -> Seen {
     let game = || -> Game<Copies<Corridor>> { method.game(&Corridor::new(5, 2, true, 17), 9) };
-    let agents = |game: &Game<Copies<Corridor>>| method.agents_with(game, 5, 4);
+    let style = NetworkStyle {
+        sequence: 4,
+        normalise: true,
+        ..method.style()
+    };
+    let agents = |game: &Game<Copies<Corridor>>| corridor::agents(game, &style, 5);
     let seen = run(game, agents, &corridor::training(), over);
     assert!(seen.episodes.iter().any(Episode::is_success));
     assert!(!seen.episodes.iter().all(Episode::is_success));
@@ -122,11 +134,6 @@ fn corridors() -> Vec<Method> {
         method(Roles::Single, Credit::Shared, 4),
         method(Roles::Unaided, Credit::Shared, 4),
     ]
-}
-
-fn with_threads<R: Send>(threads: usize, run: impl FnOnce() -> R + Send) -> R {
-    let pool = ThreadPoolBuilder::new().num_threads(threads);
-    pool.build().unwrap().install(run)
 }
 
 #[test]

@@ -5,7 +5,7 @@ use rayon::ThreadPoolBuilder;
 
 use crate::samples::{Weighted, numbers, observations, paper, rng, small};
 
-fn with_threads<R: Send>(threads: usize, run: impl FnOnce() -> R + Send) -> R {
+pub fn with_threads<R: Send>(threads: usize, run: impl FnOnce() -> R + Send) -> R {
     let pool = ThreadPoolBuilder::new().num_threads(threads);
     pool.build().unwrap().install(run)
 }

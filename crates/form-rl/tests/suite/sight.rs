@@ -1,0 +1,158 @@
+//! What agents see: the world as it is, and progress towards a `forall` exactly as the buffer has it.
+
+use form_core::{AtomSet, Machine, Monitor, StateId};
+use form_env::{GridWorlds, View, Worlds, solution};
+use form_rl::{Cast, Moment, Progress, Roles, Sight};
+use rand::RngExt;
+
+use crate::grid::worlds;
+use crate::samples::rng;
+
+/// Two `forall`s in one state, one of them negated, another in the next state, and none in the last.
+const MACHINE: &str = "initial u0\naccept u_acc\n\
+    u0 -> u1 : (forall X. yellow(X)) and not (forall X. red(X))\n\
+    u1 -> u2 : forall X. blue(X)\n\
+    u2 -> u_acc : goal";
+
+/// What a world shows by itself.
+fn own_image(worlds: &GridWorlds, world: usize) -> Vec<u8> {
+    let mut image = vec![0; worlds.spec().planes_len()];
+    worlds.observe(world, &mut image, &mut []);
+    image
+}
+
+/// What a sight shows.
+fn seen(
+    sight: &Sight,
+    worlds: &GridWorlds,
+    world: usize,
+    cast: &Cast,
+    moment: Moment<'_>,
+) -> (Vec<u8>, Vec<f32>) {
+    // Rubbish that has to be overwritten.
+    let mut image = vec![7; sight.image_len()];
+    let mut vector = vec![7.0; sight.vector_len()];
+    sight.write(
+        worlds,
+        world,
+        cast.machine(),
+        moment,
+        &mut image,
+        &mut vector,
+    );
+    (image, vector)
+}
+
+fn flags(atoms: &AtomSet, seen: &AtomSet) -> Vec<f32> {
+    let flag = |atom| f32::from(u8::from(seen.contains(atom)));
+    atoms.iter().map(flag).collect()
+}
+
+/// Walks at random, or to the goal, and looks at every step through the sights of all casts.
+fn look_around(view: View, machine: &str) {
+    let mut worlds = worlds(view, 2);
+    let machine: Machine = machine.parse().unwrap();
+    let machine = machine.bind(worlds.signature()).unwrap();
+    let cast = |roles, progress| Cast::new(machine.clone(), roles, progress, worlds.spec());
+    let [bits, planes] =
+        [Progress::Bits, Progress::Plane].map(|progress| cast(Roles::PerState, progress));
+    let [single_bits, single_planes] =
+        [Progress::Bits, Progress::Plane].map(|progress| cast(Roles::Single, progress));
+    let unaided = cast(Roles::Unaided, Progress::Plane);
+    let mut all = AtomSet::new();
+    let states: Vec<StateId> = machine.machine().state_ids().collect();
+    states
+        .iter()
+        .for_each(|state| all.union_with(machine.progress_atoms(*state)));
+    let mut random = rng(1);
+    let mut monitors = vec![Monitor::new(&machine); 2];
+    let (mut way, mut waited_for, mut seen_at_last, mut moved) = (Vec::new(), 0, 0, 0);
+    for turn in 0..2000 {
+        for (world, monitor) in monitors.iter_mut().enumerate() {
+            monitor.observe(&machine, worlds.labels(world));
+            if machine.machine().is_terminal(monitor.state()) {
+                monitor.reset(&machine);
+            }
+            let moment = Moment {
+                state: monitor.state(),
+                seen: monitor.seen(),
+            };
+            let atoms = machine.progress_atoms(moment.state);
+            let own = own_image(&worlds, world);
+            let look = |cast: &Cast| {
+                let agent = cast.agent(moment.state).unwrap();
+                seen(&cast.parts()[agent].sight, &worlds, world, cast, moment)
+            };
+            assert_eq!(look(&unaided), (own.clone(), vec![]));
+            assert_eq!(look(&bits), (own.clone(), flags(atoms, moment.seen)));
+            let mut extended = flags(&all, moment.seen);
+            extended.extend(
+                states
+                    .iter()
+                    .map(|state| f32::from(u8::from(*state == moment.state))),
+            );
+            assert_eq!(look(&single_bits), (own.clone(), extended.clone()));
+            // Cell by cell: the world's own channels, and one for what is waited for and has not been seen.
+            let shape = worlds.spec().planes.clone().unwrap();
+            let open: Vec<_> = (atoms.iter())
+                .filter(|atom| !moment.seen.contains(*atom))
+                .map(|atom| worlds.cell_of(world, atom).unwrap())
+                .collect();
+            let mut with_plane = Vec::new();
+            for (cell, channels) in own.chunks_exact(shape.channels.len()).enumerate() {
+                with_plane.extend_from_slice(channels);
+                let place = (cell / shape.height, cell % shape.height);
+                with_plane.push(u8::from(open.iter().any(|cell| (cell.x, cell.y) == place)));
+            }
+            let expected = match atoms.is_empty() {
+                true => own,
+                false => with_plane.clone(),
+            };
+            assert_eq!(look(&planes), (expected, vec![]));
+            let one_hot = extended.split_off(all.len());
+            assert_eq!(look(&single_planes), (with_plane, one_hot));
+            waited_for += open.len();
+            seen_at_last += atoms.intersection(moment.seen).len();
+            moved += usize::from(moment.state != machine.machine().initial());
+        }
+        if turn % 500 == 0 {
+            way = solution(&worlds.copy_of(0).unwrap(), 1_000_000).unwrap();
+            way.reverse();
+        }
+        let first = way
+            .pop()
+            .map_or_else(|| random.random_range(0..3), |action| action as u8);
+        worlds.step(&[first, random.random_range(0..3)]).unwrap();
+        for (world, monitor) in monitors.iter_mut().enumerate() {
+            if worlds.outcome(world).is_over() {
+                worlds.start(world, worlds.episode(world) + 1).unwrap();
+                monitor.reset(&machine);
+            }
+        }
+    }
+    assert!(
+        waited_for > 0 && seen_at_last > 0 && moved > 0,
+        "nothing happened"
+    );
+}
+
+#[test]
+fn progress_is_shown_as_the_buffer_has_it() {
+    let truth = worlds(View::Planes, 1).task().truth().machine().to_string();
+    for view in [View::Planes, View::Symbols, View::Identities] {
+        look_around(view, &truth);
+        look_around(view, MACHINE);
+    }
+}
+
+/// Without cells there is nothing to draw a plane over: then there are indicators.
+#[test]
+fn without_an_image_there_are_indicators() {
+    let worlds = worlds(View::Planes, 1);
+    let machine = worlds.task().truth().clone();
+    let spec = form_env::Spec::default();
+    let cast = Cast::new(machine, Roles::PerState, Progress::Plane, &spec);
+    let sight = &cast.parts()[0].sight;
+    assert_eq!(sight.vectors(), [("indicators", 2)]);
+    assert_eq!(sight.image(), None);
+}
