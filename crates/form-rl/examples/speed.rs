@@ -27,13 +27,18 @@ fn main() -> form_rl::Result<()> {
     let mut network = Network::new(&config, &mut rng)?;
     let mut engine = Engine::new(&network, 1);
     let mut numbers = |count| -> Vec<f32> { (0..count).map(|_| rng.random()).collect() };
-    let observations = numbers(MINIBATCH * network.observation());
+    let vectors = numbers(MINIBATCH * network.vector_len());
     let (advantages, returns) = (numbers(MINIBATCH), numbers(MINIBATCH));
+    let images: Vec<u8> = (0..MINIBATCH * network.image_len())
+        .map(|_| rng.random_range(0..6))
+        .collect();
+    let batch = Batch::all(&images, &vectors);
     let mut outputs = Outputs::default();
-    engine.evaluate(&network, &Batch::all(&observations), &mut outputs)?;
+    engine.evaluate(&network, &batch, &mut outputs)?;
     let actions: Vec<usize> = (0..MINIBATCH).map(|place| place % 7).collect();
     let samples = Samples {
-        observations: &observations,
+        images: &images,
+        vectors: &vectors,
         actions: &actions,
         logits: &outputs.logits,
         values: &outputs.values,
@@ -52,14 +57,17 @@ fn main() -> form_rl::Result<()> {
         count: MINIBATCH,
     };
     let trained = rate(time, MINIBATCH, || {
-        engine.gradient(&network, &Batch::all(&observations), &loss)?;
+        engine.gradient(&network, &batch, &loss)?;
         clip_gradient(engine.last_gradient_mut(), settings.gradient_clip);
         adam.step(network.weights_mut(), engine.last_gradient())
     })?;
-    let few = &observations[..INFERENCE * network.observation()];
+    let few = Batch::all(
+        &images[..INFERENCE * network.image_len()],
+        &vectors[..INFERENCE * network.vector_len()],
+    );
     let mut judged_outputs = Outputs::default();
     let judged = rate(time, INFERENCE, || {
-        engine.evaluate(&network, &Batch::all(few), &mut judged_outputs)
+        engine.evaluate(&network, &few, &mut judged_outputs)
     })?;
     let threads = rayon::current_num_threads();
     let peak = (0..3)

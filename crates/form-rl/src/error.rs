@@ -76,3 +76,15 @@ pub enum Error {
         problem: String,
     },
 }
+
+/// Refuses data of another size than is needed.
+pub(crate) fn size(what: &'static str, found: usize, expected: usize) -> Result<()> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(Error::Size {
+            what,
+            found,
+            expected,
+        }),
+    }
+}

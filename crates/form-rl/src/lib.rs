@@ -7,12 +7,12 @@
 //! use form_rl::{Batch, Engine, Network, NetworkConfig, Outputs, greedy};
 //! use rand::SeedableRng;
 //!
-//! // The paper's network, for a grid of 13 × 13 cells with three numbers each, four indicators and seven actions.
+//! // The paper's network, for a grid of 13 × 13 cells with three bytes each, four indicators and seven actions.
 //! let config = NetworkConfig::paper([13, 13, 3], &[("indicators", 4)], 7);
 //! let network = Network::new(&config, &mut rand_pcg::Pcg64Mcg::seed_from_u64(1))?;
-//! let observations = vec![0.0; 2 * network.observation()];
+//! let (images, vectors) = (vec![0; 2 * network.image_len()], vec![0.0; 2 * network.vector_len()]);
 //! let mut outputs = Outputs::default();
-//! Engine::new(&network, 1).evaluate(&network, &Batch::all(&observations), &mut outputs)?;
+//! Engine::new(&network, 1).evaluate(&network, &Batch::all(&images, &vectors), &mut outputs)?;
 //! assert_eq!(outputs.values.len(), 2);
 //! assert!(greedy(&outputs.logits[..7]) < 7);
 //! # Ok::<(), form_rl::Error>(())
@@ -32,7 +32,7 @@ pub use advantage::{Ending, Trajectory, advantages, normalise};
 pub use choice::{greedy, log_softmax, sample};
 pub use error::{Error, Result};
 pub use net::{
-    Batch, Engine, ImageConfig, Judged, LayerConfig, Loss, Network, NetworkConfig, Outputs,
-    VectorConfig, matrix_flops,
+    Batch, Engine, Fate, ImageConfig, Inheritance, Initial, Judged, LayerConfig, Loss, Network,
+    NetworkConfig, Outputs, VectorConfig, matrix_flops,
 };
 pub use ppo::{PpoConfig, PpoLoss, PpoReport, PpoSums, Samples, ValueClip, update};

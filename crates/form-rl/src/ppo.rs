@@ -15,6 +15,7 @@ use rand::Rng;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
+use crate::error::size;
 use crate::{
     Adam, Batch, Engine, Error, Judged, Loss, Network, Result, clip_gradient, log_softmax,
     normalise,
@@ -161,8 +162,10 @@ impl PpoConfig {
 /// What was collected: one entry a sample, sequence after sequence.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Samples<'a> {
-    /// What was seen.
-    pub observations: &'a [f32],
+    /// What was seen: images, as bytes.
+    pub images: &'a [u8],
+    /// What was seen: vectors.
+    pub vectors: &'a [f32],
     /// What was done.
     pub actions: &'a [usize],
     /// The actor's logits at the time, a row of actions a sample.
@@ -186,9 +189,14 @@ impl Samples<'_> {
         let samples = self.actions.len();
         let sizes = [
             (
-                "numbers of observations",
-                self.observations.len(),
-                samples * network.observation(),
+                "bytes of images",
+                self.images.len(),
+                samples * network.image_len(),
+            ),
+            (
+                "numbers of vectors",
+                self.vectors.len(),
+                samples * network.vector_len(),
             ),
             ("logits", self.logits.len(), samples * network.actions()),
             ("values", self.values.len(), samples),
@@ -207,13 +215,7 @@ impl Samples<'_> {
             ),
         ];
         for (what, found, expected) in sizes {
-            if found != expected {
-                return Err(Error::Size {
-                    what,
-                    found,
-                    expected,
-                });
-            }
+            size(what, found, expected)?;
         }
         match self.actions.iter().max() {
             Some(&greatest) if greatest >= network.actions() => Err(Error::Size {
@@ -406,7 +408,8 @@ pub fn update(
                 states.extend_from_slice(&samples.states[sequence * state..(sequence + 1) * state]);
             }
             let batch = Batch {
-                observations: samples.observations,
+                images: samples.images,
+                vectors: samples.vectors,
                 select: Some(&select),
                 steps,
                 starts: samples.starts,

@@ -8,7 +8,8 @@ use std::ops::{AddAssign, Range};
 use rayon::prelude::*;
 
 use super::network::{Network, Work};
-use crate::{Error, Result};
+use crate::Result;
+use crate::error::size;
 
 /// Samples (or sequences) a block: few enough that a block of the paper's network stays in cache.
 const BLOCK: usize = 16;
@@ -19,8 +20,10 @@ const SHARDS: usize = 16;
 /// Which samples to bring through a network.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Batch<'a> {
-    /// The data: observations one after another.
-    pub observations: &'a [f32],
+    /// The data: the observations' images one after another, as bytes. Empty if the network sees none.
+    pub images: &'a [u8],
+    /// The data: the observations' vectors one after another. Empty if the network sees none.
+    pub vectors: &'a [f32],
     /// The places of the samples in the data; all in order if there is no selection.
     pub select: Option<&'a [usize]>,
     /// The samples form sequences of this length, sequence after sequence. 1 without recurrence.
@@ -33,19 +36,20 @@ pub struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     /// All of some observations, without recurrence.
-    pub fn all(observations: &'a [f32]) -> Self {
+    pub fn all(images: &'a [u8], vectors: &'a [f32]) -> Self {
         Self {
-            observations,
+            images,
+            vectors,
             steps: 1,
             ..Self::default()
         }
     }
 
     /// Some of some observations, without recurrence.
-    pub fn some(observations: &'a [f32], select: &'a [usize]) -> Self {
+    pub fn some(images: &'a [u8], vectors: &'a [f32], select: &'a [usize]) -> Self {
         Self {
             select: Some(select),
-            ..Self::all(observations)
+            ..Self::all(images, vectors)
         }
     }
 
@@ -55,21 +59,7 @@ impl<'a> Batch<'a> {
 
     /// The number of samples, after checking that all the data are there.
     fn check(&self, network: &Network) -> Result<usize> {
-        let size = |what, found, expected| match found == expected {
-            true => Ok(()),
-            false => Err(Error::Size {
-                what,
-                found,
-                expected,
-            }),
-        };
-        let width = network.observation();
-        let data = self.observations.len() / width;
-        size(
-            "numbers of observations",
-            self.observations.len(),
-            data * width,
-        )?;
+        let data = network.count(self.images, self.vectors)?;
         let samples = self.select.map_or(data, <[usize]>::len);
         if let Some(beyond) = (self.select.unwrap_or_default().iter()).find(|place| **place >= data)
         {
@@ -170,27 +160,16 @@ impl Engine {
     }
 
     fn check(&self, network: &Network, batch: &Batch<'_>) -> Result<usize> {
-        let size = |what, found, expected| Error::Size {
-            what,
-            found,
-            expected,
-        };
         let samples = batch.check(network)?;
         if batch.steps > self.steps {
-            return Err(size(
-                "steps that there is room for",
-                self.steps,
-                batch.steps,
-            ));
+            size("steps that there is room for", self.steps, batch.steps)?;
         }
         let weights = network.weights().len();
-        if weights != self.gradient.len() {
-            return Err(size(
-                "weights that there is room for",
-                self.gradient.len(),
-                weights,
-            ));
-        }
+        size(
+            "weights that there is room for",
+            self.gradient.len(),
+            weights,
+        )?;
         Ok(samples / batch.steps)
     }
 

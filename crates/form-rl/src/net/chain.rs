@@ -1,15 +1,16 @@
 //! Layers one after another, and the room that a block of samples needs on its way through them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::config::LayerConfig;
 use super::layer::{Backward, Forward, Layer, Parameter, Rows, Shape};
 use crate::{Error, Result};
 
 /// A layer at its place in a network.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Stage {
-    layer: Box<dyn Layer>,
+    layer: Arc<dyn Layer>,
     /// Its share of the network's weights.
     weights: Range<usize>,
     /// Numbers a sample after it.
@@ -23,12 +24,14 @@ pub(crate) struct Tensor {
     pub(crate) name: String,
     pub(crate) shape: Vec<usize>,
     pub(crate) range: Range<usize>,
-    /// Initial values are uniform in ± this bound.
+    /// Uniform initial values are in ± this bound.
     pub(crate) bound: f32,
+    /// Orthogonal initial values are multiplied by this.
+    pub(crate) gain: f32,
 }
 
 /// Layers one after another.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Chain {
     stages: Vec<Stage>,
     input: Shape,
@@ -66,7 +69,7 @@ impl Chain {
     }
 
     /// Puts one more layer at the end.
-    pub(crate) fn push(&mut self, name: &str, layer: Box<dyn Layer>, tensors: &mut Vec<Tensor>) {
+    pub(crate) fn push(&mut self, name: &str, layer: Arc<dyn Layer>, tensors: &mut Vec<Tensor>) {
         let first = tensors.last().map_or(0, |tensor| tensor.range.end);
         let mut end = first;
         for parameter in layer.parameters() {
@@ -76,12 +79,14 @@ impl Chain {
                 name: part,
                 shape,
                 bound,
+                gain,
             } = parameter;
             tensors.push(Tensor {
                 name: format!("{name}.{part}"),
                 shape,
                 range,
                 bound,
+                gain,
             });
         }
         let size = layer.output().size();

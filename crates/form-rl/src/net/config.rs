@@ -10,14 +10,17 @@
 //! }
 //! ```
 //!
-//! Image and vectors go through their own layers, are concatenated, and go through the trunk, on which an actor (one number
+//! An image is bytes, a vector numbers; either is normalised if it says `"normalise": true`. Image and vectors go through their own layers, are concatenated, and go through the trunk, on which an actor (one number
 //! an action) and a critic (one number) stand.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::activation::Activation;
 use super::conv::Conv;
 use super::dense::Dense;
+use super::initial::Initial;
 use super::layer::{Layer, Shape};
 use super::lstm::Lstm;
 use super::pool::MaxPool;
@@ -40,13 +43,21 @@ pub struct NetworkConfig {
     pub trunk: Vec<LayerConfig>,
     /// How many actions there are to choose from.
     pub actions: usize,
-    /// The actor's initial weights are multiplied by this. Small: the first policy is near uniform.
+    /// The actor's initial weights, if uniform, are multiplied by this. Small: the first policy is near uniform.
     #[serde(default = "one")]
     pub actor_gain: f32,
+    /// How the first weights are drawn.
+    #[serde(default, skip_serializing_if = "Initial::is_default")]
+    pub initial: Initial,
 }
 
 fn one() -> f32 {
     1.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The part of a network that sees an image.
@@ -55,6 +66,9 @@ fn one() -> f32 {
 pub struct ImageConfig {
     /// Rows, columns and channels; in memory the channel varies fastest.
     pub shape: [usize; 3],
+    /// Whether its bytes are normalised, channel by channel, by the statistics of those seen so far.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub normalise: bool,
     /// The layers it goes through.
     pub layers: Vec<LayerConfig>,
 }
@@ -67,6 +81,9 @@ pub struct VectorConfig {
     pub name: String,
     /// How many numbers it has.
     pub size: usize,
+    /// Whether its numbers are normalised, one by one, by the statistics of those seen so far.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub normalise: bool,
     /// The layers it goes through.
     pub layers: Vec<LayerConfig>,
 }
@@ -120,18 +137,18 @@ fn pool_stride() -> usize {
 
 impl LayerConfig {
     /// The layer for such an input, or why there is none.
-    pub(crate) fn build(&self, input: Shape) -> Result<Box<dyn Layer>, String> {
+    pub(crate) fn build(&self, input: Shape) -> Result<Arc<dyn Layer>, String> {
         Ok(match *self {
-            Self::Dense { units } => Box::new(Dense::new(input, units)?),
+            Self::Dense { units } => Arc::new(Dense::new(input, units)?),
             Self::Conv {
                 filters,
                 kernel,
                 stride,
-            } => Box::new(Conv::new(input, filters, kernel, stride)?),
-            Self::MaxPool { window, stride } => Box::new(MaxPool::new(input, window, stride)?),
-            Self::Tanh => Box::new(Activation::<Tanh>::new(input)),
-            Self::Relu => Box::new(Activation::<Relu>::new(input)),
-            Self::Lstm { units } => Box::new(Lstm::new(input, units)?),
+            } => Arc::new(Conv::new(input, filters, kernel, stride)?),
+            Self::MaxPool { window, stride } => Arc::new(MaxPool::new(input, window, stride)?),
+            Self::Tanh => Arc::new(Activation::<Tanh>::new(input)),
+            Self::Relu => Arc::new(Activation::<Relu>::new(input)),
+            Self::Lstm { units } => Arc::new(Lstm::new(input, units)?),
         })
     }
 
@@ -174,17 +191,20 @@ impl NetworkConfig {
         let vector = |&(name, size): &(&str, usize)| VectorConfig {
             name: name.to_owned(),
             size,
+            normalise: false,
             layers: vec![dense.clone(), tanh.clone()],
         };
         Self {
             image: Some(ImageConfig {
                 shape: image,
+                normalise: false,
                 layers: layers.into(),
             }),
             vectors: vectors.iter().map(vector).collect(),
             trunk: vec![dense.clone(), tanh.clone(), dense.clone(), tanh.clone()],
             actions,
             actor_gain: 1.0,
+            initial: Initial::Uniform,
         }
     }
 
@@ -217,7 +237,9 @@ impl NetworkConfig {
             ));
         }
         for (place, (name, shape, layers)) in branches.iter().enumerate() {
-            if ["trunk", "actor", "critic", ""].contains(&name.as_str()) || name.contains('.') {
+            if ["trunk", "actor", "critic", "normalisation", ""].contains(&name.as_str())
+                || name.contains('.')
+            {
                 return Err(refuse(name, "not a name for a vector"));
             }
             if branches[..place].iter().any(|(other, ..)| other == name) {

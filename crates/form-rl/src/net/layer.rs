@@ -30,15 +30,27 @@ pub(crate) struct Parameter {
     /// Its name within the layer.
     pub(crate) name: &'static str,
     pub(crate) shape: Vec<usize>,
-    /// Initial values are uniform in ± this bound, as PyTorch's defaults are.
+    /// Uniform initial values are in ± this bound, as PyTorch's defaults are.
     pub(crate) bound: f32,
+    /// Orthogonal initial values are multiplied by this.
+    pub(crate) gain: f32,
 }
 
 impl Parameter {
     pub(crate) fn new(name: &'static str, shape: &[usize], fan_in: usize) -> Self {
         let shape = shape.to_vec();
         let bound = 1.0 / (fan_in as f32).sqrt();
-        Self { name, shape, bound }
+        let gain = std::f32::consts::SQRT_2;
+        Self {
+            name,
+            shape,
+            bound,
+            gain,
+        }
+    }
+
+    pub(crate) fn with_gain(self, gain: f32) -> Self {
+        Self { gain, ..self }
     }
 
     pub(crate) fn size(&self) -> usize {

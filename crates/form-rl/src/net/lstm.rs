@@ -93,8 +93,8 @@ impl Layer for Lstm {
     fn parameters(&self) -> Vec<Parameter> {
         let gates = 4 * self.units;
         vec![
-            Parameter::new("weight_input", &[gates, self.inputs], self.units),
-            Parameter::new("weight_state", &[gates, self.units], self.units),
+            Parameter::new("weight_input", &[gates, self.inputs], self.units).with_gain(1.0),
+            Parameter::new("weight_state", &[gates, self.units], self.units).with_gain(1.0),
             Parameter::new("bias", &[gates], self.units),
         ]
     }

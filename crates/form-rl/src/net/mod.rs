@@ -2,7 +2,8 @@
 //!
 //! The only room that knows the matrix library. `layer` says what a layer is; each layer is a file (`dense`, `conv`,
 //! `pool`, `tanh`, `relu`, `lstm`); `config` builds them, `chain` runs them one after another, `network` puts image, vectors,
-//! trunk and heads together, `batch` runs many samples on all cores, `weights` is the file.
+//! trunk and heads together, `initial` draws their first weights, `inherit` takes another network's, `normalise` knows what
+//! observations look like on average, `batch` runs many samples on all cores, `weights` is the file.
 
 mod activation;
 mod batch;
@@ -10,10 +11,13 @@ mod chain;
 mod config;
 mod conv;
 mod dense;
+mod inherit;
+mod initial;
 mod layer;
 mod lstm;
 mod matmul;
 mod network;
+mod normalise;
 mod pool;
 mod relu;
 mod tanh;
@@ -22,6 +26,8 @@ mod weights;
 
 pub use batch::{Batch, Engine, Judged, Loss, Outputs};
 pub use config::{ImageConfig, LayerConfig, NetworkConfig, VectorConfig};
+pub use inherit::{Fate, Inheritance};
+pub use initial::Initial;
 pub use matmul::matrix_flops;
 pub use network::Network;
 pub(crate) use vector::vectorised;

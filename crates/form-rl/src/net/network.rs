@@ -2,17 +2,22 @@
 //!
 //! Forward, loss and backward of a block happen while it is in cache; `batch` hands the blocks out to the cores.
 
-use rand::{Rng, RngExt};
+use std::sync::Arc;
+
+use rand::Rng;
 
 use super::batch::Batch;
 use super::chain::{Chain, Room, Tensor};
 use super::config::{LayerConfig, NetworkConfig};
 use super::dense::Dense;
 use super::layer::{Rows, Shape};
+use super::normalise::Normalisation;
+use super::vector::vectorised;
+use crate::error::size;
 use crate::{Error, Result};
 
 /// A policy and a value function on a shared trunk.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Network {
     config: NetworkConfig,
     branches: Vec<Chain>,
@@ -21,21 +26,17 @@ pub struct Network {
     critic: Chain,
     tensors: Vec<Tensor>,
     weights: Vec<f32>,
+    /// For every branch that wants it.
+    normalisations: Vec<Option<Normalisation>>,
 }
 
 impl Network {
-    /// A network with fresh weights, uniform in ± 1 / √(number of inputs) as PyTorch's defaults.
+    /// A network with fresh weights, drawn as the configuration says.
     pub fn new(config: &NetworkConfig, rng: &mut impl Rng) -> Result<Self> {
         let mut network = Self::zeros(config)?;
         for tensor in &network.tensors {
-            let gain = match tensor.name.starts_with("actor.") {
-                true => config.actor_gain,
-                false => 1.0,
-            };
-            for weight in &mut network.weights[tensor.range.clone()] {
-                let unit: f32 = rng.random();
-                *weight = (2.0 * unit - 1.0) * tensor.bound * gain;
-            }
+            let weights = &mut network.weights[tensor.range.clone()];
+            (config.initial).fill(tensor, config.actor_gain, rng, weights);
         }
         Ok(network)
     }
@@ -55,7 +56,7 @@ impl Network {
                 layer: name.to_owned(),
                 problem: "there are no actions to choose from".to_owned(),
             })?;
-            chain.push(name, Box::new(dense), &mut tensors);
+            chain.push(name, Arc::new(dense), &mut tensors);
             Ok::<_, Error>(chain)
         };
         let actor = head("actor", config.actions)?;
@@ -69,6 +70,7 @@ impl Network {
             critic,
             tensors,
             weights: vec![0.0; weights],
+            normalisations: Normalisation::of(config),
         })
     }
 
@@ -91,12 +93,35 @@ impl Network {
         &self.tensors
     }
 
-    /// How many numbers an observation has: the image, then every vector.
-    pub fn observation(&self) -> usize {
-        self.branches
-            .iter()
-            .map(|branch| branch.input().size())
-            .sum()
+    pub(super) fn normalisations(&self) -> impl Iterator<Item = &Normalisation> {
+        self.normalisations.iter().flatten()
+    }
+
+    pub(super) fn normalisations_mut(&mut self) -> &mut [Option<Normalisation>] {
+        &mut self.normalisations
+    }
+
+    /// How many bytes the image of an observation has; 0 without one.
+    pub fn image_len(&self) -> usize {
+        let shape = self.config.image.as_ref().map(|image| image.shape);
+        shape.map_or(0, |shape| shape.iter().product())
+    }
+
+    /// How many numbers the vectors of an observation have, one after another.
+    pub fn vector_len(&self) -> usize {
+        self.config.vectors.iter().map(|vector| vector.size).sum()
+    }
+
+    /// How many observations there are, after checking that there are as many images as vectors.
+    pub(super) fn count(&self, images: &[u8], vectors: &[f32]) -> Result<usize> {
+        let (image_len, vector_len) = (self.image_len(), self.vector_len());
+        let count = match image_len {
+            0 => vectors.len() / vector_len,
+            _ => images.len() / image_len,
+        };
+        size("bytes of images", images.len(), count * image_len)?;
+        size("numbers of vectors", vectors.len(), count * vector_len)?;
+        Ok(count)
     }
 
     /// How many numbers the recurrent state has; 0 without recurrence.
@@ -268,15 +293,46 @@ impl Work {
             block.states.clear();
             (block.states).extend_from_slice(&batch.states[first * state..(first + count) * state]);
         }
-        let width = network.observation();
-        let mut offset = 0;
-        for (input, branch) in self.inputs.iter_mut().zip(&network.branches) {
+        let (mut images, mut offset) = (network.image_len(), 0);
+        let (image_len, vector_len) = (images, network.vector_len());
+        let branches = network.branches.iter().zip(&network.normalisations);
+        for (input, (branch, normalisation)) in self.inputs.iter_mut().zip(branches) {
             let size = branch.input().size();
-            for (row, place) in input.chunks_exact_mut(size).zip(&block.places) {
-                let from = place * width + offset;
-                row.copy_from_slice(&batch.observations[from..from + size]);
+            let rows = input.chunks_exact_mut(size).zip(&block.places);
+            let normalisation = normalisation.as_ref();
+            if std::mem::take(&mut images) > 0 {
+                vectorised(
+                    #[inline(always)]
+                    || {
+                        for (row, place) in rows {
+                            let bytes = &batch.images[place * image_len..][..size];
+                            let bytes = bytes.iter().map(|byte| f32::from(*byte));
+                            write(bytes, normalisation, row);
+                        }
+                    },
+                );
+            } else {
+                for (row, place) in rows {
+                    let numbers = &batch.vectors[place * vector_len + offset..][..size];
+                    write(numbers.iter().copied(), normalisation, row);
+                }
+                offset += size;
             }
-            offset += size;
+        }
+    }
+}
+
+#[inline(always)]
+fn write(
+    input: impl Iterator<Item = f32>,
+    normalisation: Option<&Normalisation>,
+    output: &mut [f32],
+) {
+    if let Some(normalisation) = normalisation {
+        normalisation.apply(input, output);
+    } else {
+        for (y, x) in output.iter_mut().zip(input) {
+            *y = x;
         }
     }
 }

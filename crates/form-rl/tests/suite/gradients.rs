@@ -4,7 +4,7 @@
 
 use form_rl::{Batch, Engine, Loss, Network};
 
-use crate::samples::{Weighted, network, numbers, rng, small};
+use crate::samples::{Weighted, network, numbers, observations, rng, small};
 
 /// Moves every weight a little to both sides and compares the slope with the gradient. A wide step may go over an edge of a
 /// pool or rectifier, where the slope is another; a narrow one does not, but sees more of the rounding. One has to agree.
@@ -38,9 +38,24 @@ pub fn check(mut network: Network, batch: &Batch<'_>, loss: &impl Loss<Sum = f64
 /// Nineteen samples: one whole block and a part of one.
 fn check_config(config: &str) {
     let network = network(config, 1);
-    let observations = numbers(19 * network.observation(), 2);
+    let (images, vectors) = observations(&network, 19, 2);
     let loss = Weighted::new(&network, 19, 3);
-    check(network, &Batch::all(&observations), &loss);
+    check(network, &Batch::all(&images, &vectors), &loss);
+}
+
+/// What is normalised: the statistics are constants to the gradient.
+#[test]
+fn normalised_inputs() {
+    let mut network = network(
+        r#"{"image": {"shape": [4, 4, 2], "normalise": true, "layers": [{"layer": "conv", "filters": 3, "kernel": [2, 2]}]},
+        "vectors": [{"name": "v", "size": 3, "normalise": true, "layers": [{"layer": "dense", "units": 4}]}],
+        "actions": 2}"#,
+        1,
+    );
+    let (images, vectors) = observations(&network, 19, 2);
+    network.observe_statistics(&images, &vectors).unwrap();
+    let loss = Weighted::new(&network, 19, 3);
+    check(network, &Batch::all(&images, &vectors), &loss);
 }
 
 #[test]
@@ -120,20 +135,21 @@ fn max_pool_with_ties() {
         1,
     );
     let loss = Weighted::new(&network, 1, 3);
-    check(network, &Batch::all(&[0.5; 4]), &loss);
+    check(network, &Batch::all(&[1; 4], &[]), &loss);
 }
 
 /// Sequences with a state to begin with, and episodes that start at, before and within them.
 fn check_recurrent(network: Network) {
     let (sequences, steps) = (18, 5);
     let places = sequences * steps;
-    let observations = numbers(places * network.observation(), 2);
+    let (images, vectors) = observations(&network, places, 2);
     let states = numbers(sequences * network.state(), 4);
     let starts: Vec<bool> = (0..places).map(|place| place % 7 == 3).collect();
     let select: Vec<usize> = (0..places).rev().collect();
     let loss = Weighted::new(&network, places, 3);
     let batch = Batch {
-        observations: &observations,
+        images: &images,
+        vectors: &vectors,
         select: Some(&select),
         steps,
         starts: &starts,
@@ -154,9 +170,9 @@ fn lstm() {
 #[test]
 fn the_papers_network() {
     let network = Network::new(&small(false), &mut rng(1)).unwrap();
-    let observations = numbers(19 * network.observation(), 2);
+    let (images, vectors) = observations(&network, 19, 2);
     let loss = Weighted::new(&network, 19, 3);
-    check(network, &Batch::all(&observations), &loss);
+    check(network, &Batch::all(&images, &vectors), &loss);
 }
 
 #[test]

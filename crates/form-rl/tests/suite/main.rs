@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "in a test it is the assertion")]
 
 mod gradients;
+mod inheritance;
+mod normalisation;
 mod ppo;
 mod samples;
 mod shapes;

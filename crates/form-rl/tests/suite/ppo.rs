@@ -8,11 +8,12 @@ use form_rl::{
 use rand::RngExt;
 
 use crate::gradients::check;
-use crate::samples::{network, numbers, rng, small};
+use crate::samples::{network, numbers, observations, rng, small};
 
 /// What a made-up rollout left behind.
 struct Data {
-    observations: Vec<f32>,
+    images: Vec<u8>,
+    vectors: Vec<f32>,
     actions: Vec<usize>,
     logits: Vec<f32>,
     values: Vec<f32>,
@@ -27,11 +28,12 @@ impl Data {
     /// Old logits and values near those of the network, so that ratios and values fall on both sides of their bounds.
     fn new(network: &Network, count: usize, steps: usize) -> Self {
         let (actions, mut rng) = (network.actions(), rng(5));
-        let observations = numbers(count * network.observation(), 6);
+        let (images, vectors) = observations(network, count, 6);
         let starts = vec![false; count];
         let states = numbers(count / steps * network.state(), 7);
         let batch = Batch {
-            observations: &observations,
+            images: &images,
+            vectors: &vectors,
             select: None,
             steps,
             starts: &starts,
@@ -53,7 +55,8 @@ impl Data {
             values: near(&now.values, 0.5, 9),
             advantages: numbers(count, 10),
             returns: near(&now.values, 0.7, 11),
-            observations,
+            images,
+            vectors,
             starts,
             states,
             steps,
@@ -62,7 +65,8 @@ impl Data {
 
     fn samples(&self) -> Samples<'_> {
         Samples {
-            observations: &self.observations,
+            images: &self.images,
+            vectors: &self.vectors,
             actions: &self.actions,
             logits: &self.logits,
             values: &self.values,
@@ -104,7 +108,8 @@ fn check_gradient(recurrent: bool, value_clip_of: ValueClip) {
         count: 4,
     });
     let batch = Batch {
-        observations: &data.observations,
+        images: &data.images,
+        vectors: &data.vectors,
         select: None,
         steps,
         starts: &data.starts,
@@ -360,7 +365,7 @@ fn a_bandit_is_solved() {
             .flat_map(|light| [1.0 - *light as f32, *light as f32])
             .collect();
         engine
-            .evaluate(&network, &Batch::all(&observations), &mut outputs)
+            .evaluate(&network, &Batch::all(&[], &observations), &mut outputs)
             .unwrap();
         let actions: Vec<usize> = outputs
             .logits
@@ -388,7 +393,7 @@ fn a_bandit_is_solved() {
             .unwrap();
         }
         let samples = Samples {
-            observations: &observations,
+            vectors: &observations,
             actions: &actions,
             logits: &outputs.logits,
             values: &outputs.values,
@@ -410,7 +415,11 @@ fn a_bandit_is_solved() {
     }
     assert!(rewards > 0.95 * 256.0, "{rewards} of 256");
     engine
-        .evaluate(&network, &Batch::all(&[1.0, 0.0, 0.0, 1.0]), &mut outputs)
+        .evaluate(
+            &network,
+            &Batch::all(&[], &[1.0, 0.0, 0.0, 1.0]),
+            &mut outputs,
+        )
         .unwrap();
     assert_eq!(greedy(&outputs.logits[..3]), 0);
     assert_eq!(greedy(&outputs.logits[3..]), 2);

@@ -16,6 +16,14 @@ pub fn numbers(count: usize, seed: u64) -> Vec<f32> {
         .collect()
 }
 
+/// Images of small bytes, and vectors of numbers between -1 and 1.
+pub fn observations(network: &Network, count: usize, seed: u64) -> (Vec<u8>, Vec<f32>) {
+    let mut bytes = rng(seed + 100);
+    let images = (0..count * network.image_len()).map(|_| bytes.random_range(0..3));
+    let vectors = numbers(count * network.vector_len(), seed);
+    (images.collect(), vectors)
+}
+
 pub fn network(config: &str, seed: u64) -> Network {
     let config: NetworkConfig = serde_json::from_str(config).unwrap();
     Network::new(&config, &mut rng(seed)).unwrap()

@@ -87,7 +87,10 @@ fn a_configuration_reads_back_as_itself() {
 #[test]
 fn the_papers_network_has_the_size_it_should_have() {
     let network = Network::new(&paper(), &mut rng(0)).unwrap();
-    assert_eq!(network.observation(), 13 * 13 * 3 + 8);
+    assert_eq!(
+        (network.image_len(), network.vector_len()),
+        (13 * 13 * 3, 8)
+    );
     assert_eq!(network.weights().len(), 52_760);
     let recurrent = Network::new(&paper().recurrent(), &mut rng(0)).unwrap();
     assert_eq!(recurrent.state(), 512);
@@ -97,6 +100,8 @@ fn the_papers_network_has_the_size_it_should_have() {
 }
 
 const TINY: &str = r#"{"vectors": [{"name": "v", "size": 3, "layers": []}], "actions": 2}"#;
+const BOTH: &str = r#"{"image": {"shape": [2, 1, 2], "layers": []},
+    "vectors": [{"name": "v", "size": 3, "layers": []}], "actions": 2}"#;
 const MEMORY: &str = r#"{"vectors": [{"name": "v", "size": 3, "layers": []}],
     "trunk": [{"layer": "lstm", "units": 2}], "actions": 2}"#;
 
@@ -113,17 +118,32 @@ fn batches_that_do_not_fit_are_refused() {
     let data = numbers(12, 0);
     check_batch(
         TINY,
-        &Batch::all(&data[..11]),
-        "numbers of observations: 11 given, 9 needed",
+        &Batch::all(&[], &data[..11]),
+        "numbers of vectors: 11 given, 9 needed",
     );
     check_batch(
         TINY,
-        &Batch::some(&data, &[0, 4]),
+        &Batch::some(&[], &data, &[0, 4]),
         "selected observations: 4 given, 5 needed",
+    );
+    check_batch(
+        TINY,
+        &Batch::all(&[1], &data),
+        "bytes of images: 1 given, 0 needed",
+    );
+    check_batch(
+        BOTH,
+        &Batch::all(&[1; 7], &data[..3]),
+        "bytes of images: 7 given, 4 needed",
+    );
+    check_batch(
+        BOTH,
+        &Batch::all(&[1; 8], &data[..3]),
+        "numbers of vectors: 3 given, 6 needed",
     );
     let steps = |steps| Batch {
         steps,
-        ..Batch::all(&data)
+        ..Batch::all(&[], &data)
     };
     check_batch(TINY, &steps(0), "steps a sequence: 0 given, 1 needed");
     check_batch(
@@ -147,7 +167,7 @@ fn batches_that_do_not_fit_are_refused() {
         states: &data[..count],
         ..Batch {
             steps,
-            ..Batch::all(&data)
+            ..Batch::all(&[], &data)
         }
     };
     check_batch(
@@ -169,7 +189,7 @@ fn an_engine_of_another_network_is_refused() {
     let error = engine
         .evaluate(
             &network(TINY, 0),
-            &Batch::all(&data),
+            &Batch::all(&[], &data),
             &mut Outputs::default(),
         )
         .unwrap_err();

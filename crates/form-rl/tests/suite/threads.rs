@@ -3,7 +3,7 @@
 use form_rl::{Batch, Engine, Network, Outputs};
 use rayon::ThreadPoolBuilder;
 
-use crate::samples::{Weighted, numbers, paper, rng, small};
+use crate::samples::{Weighted, numbers, observations, paper, rng, small};
 
 fn with_threads<R: Send>(threads: usize, run: impl FnOnce() -> R + Send) -> R {
     let pool = ThreadPoolBuilder::new().num_threads(threads);
@@ -14,9 +14,9 @@ fn with_threads<R: Send>(threads: usize, run: impl FnOnce() -> R + Send) -> R {
 fn gradients_and_outputs_do_not_depend_on_the_number_of_threads() {
     let network = Network::new(&paper(), &mut rng(1)).unwrap();
     let samples = 700;
-    let observations = numbers(samples * network.observation(), 2);
+    let (images, vectors) = observations(&network, samples, 2);
     let loss = Weighted::new(&network, samples, 3);
-    let batch = Batch::all(&observations);
+    let batch = Batch::all(&images, &vectors);
     let run = || {
         let mut engine = Engine::new(&network, 1);
         let mut outputs = Outputs::default();
@@ -33,13 +33,13 @@ fn gradients_and_outputs_do_not_depend_on_the_number_of_threads() {
 #[test]
 fn a_room_used_before_gives_the_same_as_a_fresh_one() {
     let network = Network::new(&small(false), &mut rng(1)).unwrap();
-    let observations = numbers(40 * network.observation(), 2);
+    let (images, vectors) = observations(&network, 40, 2);
     let loss = Weighted::new(&network, 40, 3);
-    let batch = Batch::some(&observations, &[3, 1, 39]);
+    let batch = Batch::some(&images, &vectors, &[3, 1, 39]);
     let mut engine = Engine::new(&network, 1);
     engine.gradient(&network, &batch, &loss).unwrap();
     let fresh = engine.last_gradient().to_vec();
-    (engine.gradient(&network, &Batch::all(&observations), &loss)).unwrap();
+    (engine.gradient(&network, &Batch::all(&images, &vectors), &loss)).unwrap();
     assert_ne!(engine.last_gradient(), fresh);
     engine.gradient(&network, &batch, &loss).unwrap();
     assert_eq!(engine.last_gradient(), fresh);
@@ -49,14 +49,15 @@ fn a_room_used_before_gives_the_same_as_a_fresh_one() {
 #[test]
 fn a_recurrent_network_says_the_same_step_by_step() {
     let network = Network::new(&small(true), &mut rng(1)).unwrap();
-    let (sequences, steps, width) = (3, 6, network.observation());
-    let observations = numbers(sequences * steps * width, 2);
+    let (sequences, steps) = (3, 6);
+    let (images, vectors) = observations(&network, sequences * steps, 2);
     let starts: Vec<bool> = (0..sequences * steps).map(|place| place % 8 == 2).collect();
     let first = numbers(sequences * network.state(), 3);
     let mut engine = Engine::new(&network, steps);
     let (mut at_once, mut stepwise) = (Outputs::default(), Outputs::default());
     let batch = Batch {
-        observations: &observations,
+        images: &images,
+        vectors: &vectors,
         select: None,
         steps,
         starts: &starts,
