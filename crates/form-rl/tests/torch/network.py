@@ -34,7 +34,7 @@ class Network:
         """One row a sample, sequence after sequence; `starts` and `states` matter to recurrent networks only."""
         parts, offset = [], 0
         if image := self.config.get("image"):
-            x = self.normalise("image", images.to(self.dtype), image)
+            x = self.normalise("image", images.unflatten(1, image["shape"]).to(self.dtype), image)
             parts.append(self.chain("image", image["layers"], x).flatten(1))
         for vector in self.config["vectors"]:
             x = vectors[:, offset : offset + vector["size"]].to(self.dtype)
