@@ -9,6 +9,7 @@ in all of them: an image of 13 x 13 x 3, indicators and machine states of 4 numb
 import json
 import os
 import pathlib
+import statistics
 import sys
 import time
 
@@ -82,14 +83,17 @@ def model_for(engine):
 
 
 def rate(seconds, count, work):
-    """Calls until the time is over; what it is called with first, for instance to compile it, does not count."""
+    """The median of five runs, as in `form bench`. The first calls, which may compile, do not count."""
     for _ in range(3):
         work()
-    rounds, start = 0, time.perf_counter()
-    while time.perf_counter() - start < seconds:
-        work()
-        rounds += 1
-    return rounds * count / (time.perf_counter() - start)
+    rates = []
+    for _ in range(5):
+        rounds, start = 0, time.perf_counter()
+        while rounds == 0 or time.perf_counter() - start < seconds / 5:
+            work()
+            rounds += 1
+        rates.append(rounds * count / (time.perf_counter() - start))
+    return statistics.median(rates)
 
 
 def train(engine, seconds):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The speed of this project's policies beside PyTorch and Stable-Baselines3, measured in one run: prints one table.
 
-    benches/policy/run.py [--repeats 3] [--seconds 6] [--without-compile]
+    benches/policy/run.py [--repeats 3] [--seconds 2.5] [--without-compile]
 
 Needs Linux (`taskset`), Python 3.11 or newer with venv, a C++ compiler and Rust; installs the pinned versions of
 requirements.txt and of crates/form-rl/tests/torch under target/policy. Every contender is measured in turn, on one core and
@@ -102,7 +102,7 @@ def measure(options, sets):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--repeats", type=int, default=3)
-    options.add_argument("--seconds", type=float, default=6, help="of each measurement")
+    options.add_argument("--seconds", type=float, default=2.5, help="of each measurement; `form bench` has its own 2.5")
     options.add_argument("--without-compile", action="store_true", help="leave torch.compile out")
     options = options.parse_args()
     prepare()

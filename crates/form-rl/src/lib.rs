@@ -26,6 +26,7 @@ mod choice;
 mod error;
 mod net;
 mod ppo;
+mod speed;
 
 pub use adam::{Adam, clip_gradient};
 pub use advantage::{Ending, Trajectory, advantages, normalise};
@@ -36,3 +37,4 @@ pub use net::{
     NetworkConfig, Outputs, VectorConfig, matrix_flops,
 };
 pub use ppo::{PpoConfig, PpoLoss, PpoReport, PpoSums, Samples, ValueClip, update};
+pub use speed::Workload;

@@ -18,6 +18,7 @@ from network import Network, read
 
 TOLERANCE = 1e-4
 STEPS = 10
+CASES = ("paper", "relu", "recurrent")
 # The loss has kinks: a sample this close to one may be judged differently by another rounding.
 MARGIN = 5e-6
 
@@ -118,7 +119,6 @@ def compare(folder, dtype, comparison):
     report = metadata["report"]
     data = {name: value.to(dtype) if value.is_floating_point() else value for name, value in data.items()}
     network = Network(folder / "network.safetensors", dtype)
-    before = {name: value.detach().clone() for name, value in network.weights.items()}
     with torch.no_grad():
         logits, values, states = forward(network, data, report)
     comparison.check("outputs", "logits", data["output_logits"], logits)
@@ -126,12 +126,14 @@ def compare(folder, dtype, comparison):
     if states.numel() > 0:
         comparison.check("outputs", "states", data["output_states"], states)
     for form in ("error", "change"):
+        network = Network(folder / "network.safetensors", dtype)
         found, settings = report[form], report[form]["settings"]
         logits, values, _ = forward(network, data, report)
         parts = loss_parts(logits, values, data, settings, data["advantages"])
         comparison.check_means("loss", form, found["loss"], parts)
-        for bounded in (parts["clipped"], (parts["value"] != (values - data["returns"]) ** 2).to(dtype)):
-            if not 0.02 < bounded.mean() < 0.98:
+        value_clipped = (parts["value"] - (values - data["returns"]) ** 2).abs() > MARGIN
+        for clipped in (parts["clipped"], value_clipped.to(dtype)):
+            if not 0.02 < clipped.mean() < 0.98:
                 raise Difference(f"{form}: clipping concerns all or none of the samples: nothing is tested")
         names, weights = zip(*network.weights.items())
         gradient = dict(zip(names, torch.autograd.grad(parts["total"].mean(), weights)))
@@ -142,9 +144,6 @@ def compare(folder, dtype, comparison):
         trained = {name: value.detach() for name, value in network.weights.items()}
         here = read(folder / f"trained-{form}.safetensors")[0]
         comparison.check_all(f"weights after {STEPS} steps", form, here, trained | network.known)
-        with torch.no_grad():
-            for name, value in network.weights.items():
-                value.copy_(before[name])
 
 
 def check_that_differences_are_noticed():
@@ -169,10 +168,7 @@ def check_that_differences_are_noticed():
 
 def main():
     check_that_differences_are_noticed()
-    folders = sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if path.is_dir())
-    if not folders:
-        sys.exit(f"no cases in {sys.argv[1]}")
-    for folder in folders:
+    for folder in (pathlib.Path(sys.argv[1]) / name for name in CASES):
         for dtype in (torch.float32, torch.float64):
             comparison, precision = Comparison(), str(dtype).removeprefix("torch.")
             try:
