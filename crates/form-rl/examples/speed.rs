@@ -1,111 +1,38 @@
 //! Samples a second through the paper's network: trained at minibatch 4096, judged at batch 256, and what share of the
-//! processor's matrix peak training reaches. Once for images of three numbers a cell, once for planes of mostly zeros.
+//! processor's matrix peak training reaches.
 //!
 //! `cargo run --release -p form-rl --example speed -- SECONDS`: so long for each figure, the best of three counts. The number of
 //! threads is rayon's: `RAYON_NUM_THREADS`.
 
 use std::time::{Duration, Instant};
 
-use form_rl::{
-    Adam, Batch, Engine, Network, NetworkConfig, Outputs, PpoConfig, PpoLoss, Samples,
-    clip_gradient, matrix_flops,
-};
-use rand::{RngExt, SeedableRng};
+use form_rl::{Workload, matrix_flops};
+use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
-
-const MINIBATCH: usize = 4096;
-const INFERENCE: usize = 256;
-
-/// Planes of an image that shows a map: walls, goal, lava, colours, the agent's four directions, progress.
-const PLANES: usize = 14;
-
-/// Floating-point operations a trained sample: forward, and twice as much backward except into the image.
-const TRAINED: f64 = 1.09e6;
 
 fn main() -> form_rl::Result<()> {
     let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok());
     let time = Duration::from_secs_f64(seconds.unwrap_or(0.2));
-    let vectors = [("indicators", 4), ("machine", 4)];
-    let numbers = NetworkConfig::paper([13, 13, 3], &vectors, 7);
-    let (trained, judged) = measure(&numbers, time, |_, rng| rng.random_range(0..6))?;
-    let planes = NetworkConfig::paper([13, 13, PLANES], &[], 3);
-    let (trained_planes, judged_planes) = measure(&planes, time, plane)?;
+    let mut work = Workload::new(&mut Pcg64Mcg::seed_from_u64(1))?;
+    let trained = rate(time, Workload::TRAINED, || work.train())?;
+    let judged = rate(time, Workload::JUDGED, || work.judge())?;
+    let mut planes = Workload::planes(&mut Pcg64Mcg::seed_from_u64(1))?;
+    let trained_planes = rate(time, Workload::TRAINED, || planes.train())?;
+    let judged_planes = rate(time, Workload::JUDGED, || planes.judge())?;
     let threads = rayon::current_num_threads();
     let peak = (0..3)
         .map(|_| matrix_flops(threads, time))
         .fold(0.0, f64::max);
+    let share = 100.0 * trained * Workload::FLOPS / peak;
+    show("weights", work.weights() as f64, "");
     show("threads", threads as f64, "");
     show("matrix peak", peak / 1e9, "GFLOP/s");
     show("training, minibatch 4096", trained, "samples/s");
-    show("share of the peak", 100.0 * trained * TRAINED / peak, "%");
+    show("share of the peak", share, "%");
     show("inference, batch 256", judged, "samples/s");
     show("planes: training", trained_planes, "samples/s");
     show("planes: inference", judged_planes, "samples/s");
     Ok(())
-}
-
-/// Walls around four rooms in the first plane, and now and then something in another one.
-fn plane(place: usize, rng: &mut Pcg64Mcg) -> u8 {
-    let (cell, plane) = (place / PLANES % 169, place % PLANES);
-    let (y, x) = (cell / 13, cell % 13);
-    let wall = y % 6 == 0 || x % 6 == 0;
-    u8::from(match plane {
-        0 => wall,
-        _ => !wall && rng.random_range(0..100) == 0,
-    })
-}
-
-/// Samples a second trained, and judged.
-fn measure(
-    config: &NetworkConfig,
-    time: Duration,
-    byte: impl Fn(usize, &mut Pcg64Mcg) -> u8,
-) -> form_rl::Result<(f64, f64)> {
-    let mut rng = Pcg64Mcg::seed_from_u64(1);
-    let mut network = Network::new(config, &mut rng)?;
-    let mut engine = Engine::new(&network, 1);
-    let mut numbers = |count| -> Vec<f32> { (0..count).map(|_| rng.random()).collect() };
-    let vectors = numbers(MINIBATCH * network.vector_len());
-    let (advantages, returns) = (numbers(MINIBATCH), numbers(MINIBATCH));
-    let bytes = (0..MINIBATCH * network.image_len()).map(|place| byte(place, &mut rng));
-    let images: Vec<u8> = bytes.collect();
-    let batch = Batch::all(&images, &vectors);
-    let mut outputs = Outputs::default();
-    engine.evaluate(&network, &batch, &mut outputs)?;
-    let actions: Vec<usize> = (0..MINIBATCH).map(|place| place % config.actions).collect();
-    let samples = Samples {
-        images: &images,
-        vectors: &vectors,
-        actions: &actions,
-        logits: &outputs.logits,
-        values: &outputs.values,
-        advantages: &advantages,
-        returns: &returns,
-        steps: 1,
-        ..Samples::default()
-    };
-    let settings = PpoConfig::default();
-    let mut adam = Adam::new(network.weights().len(), settings.learning_rate);
-    let loss = PpoLoss {
-        config: &settings,
-        samples: &samples,
-        kl_coefficient: settings.kl_coefficient,
-        count: MINIBATCH,
-    };
-    let trained = rate(time, MINIBATCH, || {
-        engine.gradient(&network, &batch, &loss)?;
-        clip_gradient(engine.last_gradient_mut(), settings.gradient_clip);
-        adam.step(network.weights_mut(), engine.last_gradient())
-    })?;
-    let few = Batch::all(
-        &images[..INFERENCE * network.image_len()],
-        &vectors[..INFERENCE * network.vector_len()],
-    );
-    let mut judged_outputs = Outputs::default();
-    let judged = rate(time, INFERENCE, || {
-        engine.evaluate(&network, &few, &mut judged_outputs)
-    })?;
-    Ok((trained, judged))
 }
 
 /// Samples a second, the best of three rounds.

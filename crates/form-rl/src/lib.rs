@@ -29,6 +29,7 @@ mod error;
 mod net;
 mod ppo;
 mod rollout;
+mod speed;
 
 pub use adam::{Adam, clip_gradient};
 pub use advantage::{Ending, Trajectory, advantages, normalise};
@@ -47,3 +48,4 @@ pub use ppo::{PpoConfig, PpoLoss, PpoReport, PpoSums, Samples, ValueClip, update
 pub use rollout::experience::Experience;
 pub use rollout::game::{Collected, Game};
 pub use rollout::rules::{Choice, Credit, Episode, GameConfig};
+pub use speed::Workload;

@@ -276,10 +276,11 @@ impl PpoLoss<'_> {
         match self.config.value_clip_of {
             ValueClip::Error if error * error > bound => (bound, 0.0),
             ValueClip::Error => (error * error, 2.0 * error),
+            // Compared first: old + (value - old) need not be the value again.
+            ValueClip::Change if (value - old).abs() <= bound => (error * error, 2.0 * error),
             ValueClip::Change => {
                 let bounded = old + (value - old).max(-bound).min(bound) - target;
                 match bounded * bounded > error * error {
-                    // Where it is the greater one, the value lies beyond the bound.
                     true => (bounded * bounded, 0.0),
                     false => (error * error, 2.0 * error),
                 }

@@ -3,6 +3,7 @@
 mod env;
 mod learn;
 mod machine;
+mod net;
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -55,6 +56,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         [
             &machine::BENCHMARKS[..],
             &env::BENCHMARKS,
+            &net::BENCHMARKS,
             &learn::BENCHMARKS,
         ]
         .into_iter()
@@ -82,7 +84,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         output::print_json(&json!({ "rows": rows }))?;
     } else {
         let mut text = format!(
-            "{:<38} {:>14} {:<8} {:>8}  baseline\n",
+            "{:<38} {:>14} {:<9} {:>8}  baseline\n",
             "name", "value", "unit", "ratio"
         );
         for row in &rows {
@@ -140,7 +142,7 @@ impl Row {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{:<38} {value:>14} {:<8} {:>8}  {}",
+            "{:<38} {value:>14} {:<9} {:>8}  {}",
             self.name,
             self.unit,
             ratio.unwrap_or_default(),

@@ -384,6 +384,23 @@ fn bench_rows_have_their_fields() {
 }
 
 #[test]
+fn networks_are_compared_with_pytorch() {
+    let outcome = run("bench net.infer --json");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let table = json(&outcome);
+    let [row] = &table["rows"].as_array().unwrap()[..] else {
+        panic!("{table}")
+    };
+    assert_eq!(
+        (&row["name"], &row["unit"]),
+        (&"net.infer".into(), &"samples/s".into())
+    );
+    let baseline = row["baseline"]["value"].as_f64().unwrap();
+    let ratio = row["value"].as_f64().unwrap() / baseline;
+    assert!((row["ratio"].as_f64().unwrap() - ratio).abs() < 1e-9);
+}
+
+#[test]
 fn learning_is_compared_with_the_paper() {
     let outcome = run("bench learn.green-but-one --json");
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);

@@ -213,6 +213,21 @@ fn the_two_ways_of_clipping_the_critics_loss() {
     check(ValueClip::Change, 3.5, (2.25, 3.0));
 }
 
+/// A value within the bound teaches, however its distance from the old one is rounded.
+#[test]
+fn rounding_does_not_clip_the_critics_loss() {
+    let config = PpoConfig {
+        value_clip: 1.0,
+        value_clip_of: ValueClip::Change,
+        ..PpoConfig::default()
+    };
+    for step in 1..1000 {
+        let value = step as f32 / 1000.0;
+        let (_, _, slope) = one_sample(0, 0.0, &config, value);
+        close(f64::from(slope), f64::from(value) - 2.0);
+    }
+}
+
 #[test]
 fn the_weight_of_the_divergence_adapts() {
     let config = PpoConfig::default();

@@ -1,0 +1,135 @@
+//! What speed is measured with: the paper's network and made-up samples for it.
+//!
+//! The network sees 13 × 13 cells of three bytes, four indicators and four machine states, and chooses among seven actions.
+//! The same work is written in Python for other engines, in `benches/policy`.
+
+use rand::{Rng, RngExt};
+
+use crate::{
+    Adam, Batch, Engine, Network, NetworkConfig, Outputs, PpoConfig, PpoLoss, Result, Samples,
+    clip_gradient,
+};
+
+/// The paper's network in training, for benchmarks.
+#[derive(Debug)]
+pub struct Workload {
+    network: Network,
+    engine: Engine,
+    adam: Adam,
+    settings: PpoConfig,
+    images: Vec<u8>,
+    vectors: Vec<f32>,
+    actions: Vec<usize>,
+    /// What the first weights said.
+    collected: Outputs,
+    advantages: Vec<f32>,
+    returns: Vec<f32>,
+    judged: Outputs,
+}
+
+impl Workload {
+    /// Samples trained at once: the minibatch of Table 1.
+    pub const TRAINED: usize = 4096;
+
+    /// Samples judged at once.
+    pub const JUDGED: usize = 256;
+
+    /// Floating-point operations a trained sample: forward, and twice as much backward except into the image.
+    pub const FLOPS: f64 = 1.09e6;
+
+    /// Planes of an image that shows a map: walls, goal, lava, colours, the agent's four directions, progress.
+    const PLANES: usize = 14;
+
+    /// Fresh weights and random samples.
+    pub fn new(rng: &mut impl Rng) -> Result<Self> {
+        let config = NetworkConfig::paper([13, 13, 3], &[("indicators", 4), ("machine", 4)], 7);
+        Self::of(&config, rng, |_, rng| rng.random_range(0..6))
+    }
+
+    /// The same for images of zeros and ones, and three actions: walls around four rooms in the first plane, and now and then
+    /// something in another one.
+    pub fn planes(rng: &mut impl Rng) -> Result<Self> {
+        let config = NetworkConfig::paper([13, 13, Self::PLANES], &[], 3);
+        Self::of(&config, rng, |place, rng| {
+            let (cell, plane) = (place / Self::PLANES % 169, place % Self::PLANES);
+            let wall = cell / 13 % 6 == 0 || cell % 13 % 6 == 0;
+            u8::from(match plane {
+                0 => wall,
+                _ => !wall && rng.random_range(0..100) == 0,
+            })
+        })
+    }
+
+    fn of<R: Rng>(
+        config: &NetworkConfig,
+        rng: &mut R,
+        byte: impl Fn(usize, &mut R) -> u8,
+    ) -> Result<Self> {
+        let network = Network::new(config, rng)?;
+        let mut engine = Engine::new(&network, 1);
+        let mut numbers = |count| -> Vec<f32> { (0..count).map(|_| rng.random()).collect() };
+        let vectors = numbers(Self::TRAINED * network.vector_len());
+        let (advantages, returns) = (numbers(Self::TRAINED), numbers(Self::TRAINED));
+        let images: Vec<u8> = (0..Self::TRAINED * network.image_len())
+            .map(|place| byte(place, rng))
+            .collect();
+        let mut collected = Outputs::default();
+        engine.evaluate(&network, &Batch::all(&images, &vectors), &mut collected)?;
+        let settings = PpoConfig::default();
+        Ok(Self {
+            adam: Adam::new(network.weights().len(), settings.learning_rate),
+            actions: (0..Self::TRAINED)
+                .map(|place| place % network.actions())
+                .collect(),
+            network,
+            engine,
+            settings,
+            images,
+            vectors,
+            collected,
+            advantages,
+            returns,
+            judged: Outputs::default(),
+        })
+    }
+
+    /// How many weights the network has.
+    pub fn weights(&self) -> usize {
+        self.network.weights().len()
+    }
+
+    /// One step of training on [`Workload::TRAINED`] samples: loss, gradient, its clipping, Adam.
+    pub fn train(&mut self) -> Result<()> {
+        let samples = Samples {
+            images: &self.images,
+            vectors: &self.vectors,
+            actions: &self.actions,
+            logits: &self.collected.logits,
+            values: &self.collected.values,
+            advantages: &self.advantages,
+            returns: &self.returns,
+            steps: 1,
+            ..Samples::default()
+        };
+        let loss = PpoLoss {
+            config: &self.settings,
+            samples: &samples,
+            kl_coefficient: self.settings.kl_coefficient,
+            count: Self::TRAINED,
+        };
+        let batch = Batch::all(&self.images, &self.vectors);
+        self.engine.gradient(&self.network, &batch, &loss)?;
+        clip_gradient(self.engine.last_gradient_mut(), self.settings.gradient_clip);
+        let gradient = self.engine.last_gradient();
+        self.adam.step(self.network.weights_mut(), gradient)
+    }
+
+    /// Judges [`Workload::JUDGED`] samples.
+    pub fn judge(&mut self) -> Result<()> {
+        let batch = Batch::all(
+            &self.images[..Self::JUDGED * self.network.image_len()],
+            &self.vectors[..Self::JUDGED * self.network.vector_len()],
+        );
+        (self.engine).evaluate(&self.network, &batch, &mut self.judged)
+    }
+}
