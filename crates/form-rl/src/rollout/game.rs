@@ -24,6 +24,33 @@ pub struct Collected {
 }
 
 /// The game.
+///
+/// ```
+/// use std::sync::Arc;
+/// use form_env::{GridWorlds, Maps, Split, Stream, Task, WorldOptions, Worlds, generator};
+/// use form_rl::{Agent, Cast, Credit, Game, GameConfig, NetworkStyle, PpoConfig, Progress, Roles};
+///
+/// let task = Arc::new(Task::builtin("all-yellow")?);
+/// let maps = Maps::Set(task.maps(7, Split::Training, 1)?);
+/// let worlds = GridWorlds::new(task.clone(), maps, WorldOptions::default(), 4, 7)?;
+///
+/// // One agent for each state of the task's own machine.
+/// let cast = Cast::new(task.truth().clone(), Roles::PerState, Progress::Plane, worlds.spec());
+/// let (style, training) = (NetworkStyle::default(), PpoConfig { epochs: 1, ..PpoConfig::default() });
+/// let mut random = generator(7, Stream::Other(0));
+/// let mut agents = Vec::new();
+/// for part in cast.parts() {
+///     let network = style.network(&part.sight, worlds.actions().len());
+///     agents.push(Agent::new(&part.name, &network, style.sequence, &training, &mut random)?);
+/// }
+/// let rules = GameConfig { credit: Credit::Shared, shaping: true, gamma: training.gamma };
+/// let mut game = Game::new(worlds, cast, rules, 0)?;
+/// let collected = game.collect(&mut agents, 8, &training, &mut random)?;
+/// for (agent, experience) in agents.iter_mut().zip(collected.experience) {
+///     agent.learn(experience, &training, 1, &mut random)?;
+/// }
+/// # Ok::<(), form_rl::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Game<W> {
     pub(crate) worlds: W,
