@@ -2,8 +2,8 @@
 //! and normalisation, what agents have yet to learn from, the generator, and where every world stands.
 //!
 //! Tensors are called after their agents: `u0.image.0.weight`, so that Python reads a policy as it reads any other. The rest has
-//! names with a `/`, but for the checksum `crc32`. The description stands in the metadata, under `form`, with the version of the format. A world is brought back
-//! to where it was by taking its actions again.
+//! names with a `/`, but for the checksum `crc32`. The description stands in the metadata, under `form`, with the version of the
+//! format. A world is brought back to where it was by taking its actions again.
 
 use std::path::{Path, PathBuf};
 
