@@ -65,7 +65,7 @@ pub struct Game<W> {
 impl<W: Worlds> Game<W> {
     /// A game at the start of the worlds' episodes, to be played by agents with so many numbers of memory.
     pub fn new(worlds: W, cast: Cast, config: GameConfig, memory: usize) -> Result<Self> {
-        config.check(&cast, memory)?;
+        config.check(&worlds, &cast, memory)?;
         let mut game = Self {
             players: Vec::new(),
             worlds,
@@ -98,7 +98,7 @@ impl<W: Worlds> Game<W> {
 
     /// Goes on with another machine, in new episodes of all worlds. What was held back is forgotten.
     pub fn recast(&mut self, cast: Cast) -> Result<()> {
-        self.config.check(&cast, self.memory)?;
+        self.config.check(&self.worlds, &cast, self.memory)?;
         self.cast = cast;
         for world in 0..self.worlds.len() {
             self.worlds.start(world, self.worlds.episode(world) + 1)?;
