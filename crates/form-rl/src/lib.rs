@@ -18,6 +18,9 @@
 //! # Ok::<(), form_rl::Error>(())
 //! ```
 //!
+//! A [`Cast`] says which [`Agent`] acts in which state of a machine and what it sees; in a [`Game`] they play in many worlds at
+//! once; a [`Checkpoint`] is the file from which a run goes on.
+//!
 //! The same seed gives the same bits, whatever the number of threads.
 
 mod adam;

@@ -68,10 +68,12 @@ impl Agent {
         self.frozen
     }
 
-    /// Stops it from learning, or lets it go on.
+    /// Stops it from learning, or lets it go on. What it has yet to learn from is forgotten when it stops.
     pub fn freeze(&mut self, frozen: bool) {
         self.frozen = frozen;
-        self.waiting = Experience::default();
+        if frozen {
+            self.waiting = Experience::default();
+        }
     }
 
     /// Gives it another name: its sub-task survived under it.

@@ -77,6 +77,11 @@ impl Sight {
         self
     }
 
+    /// Whether what is still waited for is shown as a plane.
+    pub(crate) fn has_plane(&self) -> bool {
+        self.plane
+    }
+
     /// The atoms that have an indicator, in the order in which they are seen.
     pub fn bits(&self) -> &[AtomId] {
         &self.bits

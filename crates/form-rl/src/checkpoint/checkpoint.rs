@@ -2,8 +2,8 @@
 //! and normalisation, what agents have yet to learn from, the generator, and where every world stands.
 //!
 //! Tensors are called after their agents: `u0.image.0.weight`, so that Python reads a policy as it reads any other. The rest has
-//! names with a `/`. The description stands in the metadata, under `form`, with the version of the format. A world is brought back
-//! to where it was by taking its actions again.
+//! names with a `/`, but for the checksum `crc32`. The description stands in the metadata, under `form`, with the version of the
+//! format. A world is brought back to where it was by taking its actions again.
 
 use std::path::{Path, PathBuf};
 
@@ -210,12 +210,16 @@ impl Checkpoint {
         let network = policy.network.clone();
         let mut agent = Agent::with(name, network, described.sequence, ppo);
         agent.freeze(described.frozen);
-        agent.adam = Adam::remember(
-            described.optimiser_steps,
-            bundle.numbers(&format!("{name}/adam.means"))?,
-            bundle.numbers(&format!("{name}/adam.squares"))?,
-            ppo.learning_rate,
-        );
+        let means = bundle.numbers(&format!("{name}/adam.means"))?;
+        let squares = bundle.numbers(&format!("{name}/adam.squares"))?;
+        let weights = policy.network.weights().len();
+        if [means.len(), squares.len()] != [weights; 2] {
+            return Err(format!(
+                "the optimiser of `{name}` is not that of its policy"
+            ));
+        }
+        let rate = ppo.learning_rate;
+        agent.adam = Adam::remember(described.optimiser_steps, means, squares, rate);
         agent.kl_coefficient = *(bundle.numbers(&format!("{name}/kl_coefficient"))?)
             .first()
             .ok_or_else(|| format!("no weight of the divergence for `{name}`"))?;

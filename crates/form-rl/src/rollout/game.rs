@@ -24,6 +24,33 @@ pub struct Collected {
 }
 
 /// The game.
+///
+/// ```
+/// use std::sync::Arc;
+/// use form_env::{GridWorlds, Maps, Split, Stream, Task, WorldOptions, Worlds, generator};
+/// use form_rl::{Agent, Cast, Credit, Game, GameConfig, NetworkStyle, PpoConfig, Progress, Roles};
+///
+/// let task = Arc::new(Task::builtin("all-yellow")?);
+/// let maps = Maps::Set(task.maps(7, Split::Training, 1)?);
+/// let worlds = GridWorlds::new(task.clone(), maps, WorldOptions::default(), 4, 7)?;
+///
+/// // One agent for each state of the task's own machine.
+/// let cast = Cast::new(task.truth().clone(), Roles::PerState, Progress::Plane, worlds.spec());
+/// let (style, training) = (NetworkStyle::default(), PpoConfig { epochs: 1, ..PpoConfig::default() });
+/// let mut random = generator(7, Stream::Other(0));
+/// let mut agents = Vec::new();
+/// for part in cast.parts() {
+///     let network = style.network(&part.sight, worlds.actions().len());
+///     agents.push(Agent::new(&part.name, &network, style.sequence, &training, &mut random)?);
+/// }
+/// let rules = GameConfig { credit: Credit::Shared, shaping: true, gamma: training.gamma };
+/// let mut game = Game::new(worlds, cast, rules, 0)?;
+/// let collected = game.collect(&mut agents, 8, &training, &mut random)?;
+/// for (agent, experience) in agents.iter_mut().zip(collected.experience) {
+///     agent.learn(experience, &training, 1, &mut random)?;
+/// }
+/// # Ok::<(), form_rl::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Game<W> {
     pub(crate) worlds: W,
@@ -38,7 +65,7 @@ pub struct Game<W> {
 impl<W: Worlds> Game<W> {
     /// A game at the start of the worlds' episodes, to be played by agents with so many numbers of memory.
     pub fn new(worlds: W, cast: Cast, config: GameConfig, memory: usize) -> Result<Self> {
-        config.check(&cast, memory)?;
+        config.check(&worlds, &cast, memory)?;
         let mut game = Self {
             players: Vec::new(),
             worlds,
@@ -71,7 +98,7 @@ impl<W: Worlds> Game<W> {
 
     /// Goes on with another machine, in new episodes of all worlds. What was held back is forgotten.
     pub fn recast(&mut self, cast: Cast) -> Result<()> {
-        self.config.check(&cast, self.memory)?;
+        self.config.check(&self.worlds, &cast, self.memory)?;
         self.cast = cast;
         for world in 0..self.worlds.len() {
             self.worlds.start(world, self.worlds.episode(world) + 1)?;

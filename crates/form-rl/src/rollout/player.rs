@@ -1,6 +1,6 @@
 //! One world's part of the game: where its machine stands, and the trajectories of the agents in it.
 
-use form_core::{AtomSet, Monitor, Recorder};
+use form_core::{AtomSet, Monitor, Recorder, StateId};
 use form_env::{Outcome, Worlds};
 
 use super::experience::{End, Finished, Glance, Steps};
@@ -112,13 +112,7 @@ impl Player {
             reward += f64::from(config.gamma * there - here);
         }
         self.earned += reward;
-        // A machine at its end before anything was done is wrong as soon as anything else is observed.
-        let too_early = cast.is_over(before) && self.recorder.steps().len() > 1;
-        let turn = match too_early || cast.disagrees(state, outcome) {
-            true => Turn::Refuted(outcome),
-            false if outcome.is_over() => Turn::Over(outcome),
-            false => Turn::GoesOn,
-        };
+        let turn = self.verdict(cast, before, outcome);
         let Some(acted) = acted else {
             return turn;
         };
@@ -144,15 +138,20 @@ impl Player {
             self.parts[acted].after = Some(after);
         }
         if turn != Turn::GoesOn {
-            for agent in 0..self.parts.len() {
-                let end = match self.parts[agent].after.take() {
-                    Some(after) if !terminated => End::Truncated(after),
-                    _ => End::Terminated,
-                };
-                self.finish(agent, end);
-            }
+            self.finish_all(terminated);
         }
         turn
+    }
+
+    /// Whether the episode goes on, now that its machine has moved on from this state.
+    fn verdict(&self, cast: &Cast, before: StateId, outcome: Outcome) -> Turn {
+        // A machine at its end before anything was done is wrong as soon as anything else is observed.
+        let too_early = cast.is_over(before) && self.recorder.steps().len() > 1;
+        match too_early || cast.disagrees(self.monitor.state(), outcome) {
+            true => Turn::Refuted(outcome),
+            false if outcome.is_over() => Turn::Over(outcome),
+            false => Turn::GoesOn,
+        }
     }
 
     /// Gives a reward to those who have contributed to it: equal shares for all whose states were visited, or all of it to the
@@ -175,6 +174,17 @@ impl Player {
         let steps = std::mem::take(&mut self.parts[agent].steps);
         if !steps.is_empty() {
             self.finished.push((agent, Finished { steps, end }));
+        }
+    }
+
+    /// Closes all trajectories: the episode is over.
+    fn finish_all(&mut self, terminated: bool) {
+        for agent in 0..self.parts.len() {
+            let end = match self.parts[agent].after.take() {
+                Some(after) if !terminated => End::Truncated(after),
+                _ => End::Terminated,
+            };
+            self.finish(agent, end);
         }
     }
 

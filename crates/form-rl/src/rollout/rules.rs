@@ -1,7 +1,7 @@
 //! The rules of the game: who is rewarded for what, how actions are chosen, and what is told of an episode.
 
 use form_core::Trace;
-use form_env::Outcome;
+use form_env::{Outcome, Worlds};
 use serde::{Deserialize, Serialize};
 
 use crate::agents::cast::Cast;
@@ -31,8 +31,8 @@ pub struct GameConfig {
 }
 
 impl GameConfig {
-    /// Refuses rules by which this cast, with so many numbers of memory an agent, cannot play.
-    pub(crate) fn check(&self, cast: &Cast, memory: usize) -> Result<()> {
+    /// Refuses rules by which this cast, with so many numbers of memory an agent, cannot play in these worlds.
+    pub(crate) fn check<W: Worlds>(&self, worlds: &W, cast: &Cast, memory: usize) -> Result<()> {
         let many = cast.parts().len() > 1;
         if many && self.credit == Credit::HandOver && !self.shaping {
             return Err(Error::Setting {
@@ -46,6 +46,17 @@ impl GameConfig {
                 name: "memory",
                 value: memory.to_string(),
                 problem: "only a method with one agent can have one",
+            });
+        }
+        let states = cast.machine().machine().state_ids();
+        let mut waited_for = states.flat_map(|state| cast.machine().progress_atoms(state).iter());
+        if cast.parts().iter().any(|part| part.sight.has_plane())
+            && waited_for.any(|atom| worlds.cell_of(0, atom).is_none())
+        {
+            return Err(Error::Setting {
+                name: "progress",
+                value: "plane".to_owned(),
+                problem: "the environment cannot say where all atoms of a `forall` are",
             });
         }
         Ok(())

@@ -19,7 +19,7 @@ fn a_corridor_is_solved_by_plain_ppo() {
 #[test]
 fn a_corridor_that_needs_memory_is_beyond_plain_ppo() {
     let (won, _) = result(&Method::plain().learn(&Corridor::locked(), 60, 1));
-    assert!(won < 0.6, "{won}");
+    assert!(won < 0.4, "{won}");
 }
 
 fn expect_solved(method: &Method, batches: usize) {

@@ -1,9 +1,9 @@
 //! What agents see: the world as it is, and progress towards a `forall` exactly as the buffer has it.
 
-use form_core::{AtomSet, Machine, Monitor, StateId};
-use form_env::{GridWorlds, View, Worlds, solution};
-use form_rl::{Cast, Moment, Progress, Roles, Sight};
-use rand::RngExt;
+use form_core::{AtomSet, Machine, Monitor, Signature, StateId};
+use form_env::{Copies, Environment, GridWorld, GridWorlds, Outcome, Spec, View, Worlds, solution};
+use form_rl::{Cast, Credit, Game, GameConfig, Moment, Progress, Roles, Sight};
+use rand::{Rng, RngExt};
 
 use crate::grid::worlds;
 use crate::samples::rng;
@@ -145,12 +145,65 @@ fn progress_is_shown_as_the_buffer_has_it() {
     }
 }
 
+/// The grid, in which nobody can say where anything is.
+struct Unplaced(GridWorld);
+
+impl Environment for Unplaced {
+    fn signature(&self) -> &Signature {
+        self.0.signature()
+    }
+
+    fn spec(&self) -> &Spec {
+        self.0.spec()
+    }
+
+    fn actions(&self) -> &[String] {
+        self.0.actions()
+    }
+
+    fn reset(&mut self, random: &mut dyn Rng) -> form_env::Result<()> {
+        self.0.reset(random)
+    }
+
+    fn step(&mut self, action: usize) -> form_env::Result<Outcome> {
+        self.0.step(action)
+    }
+
+    fn labels(&self) -> &AtomSet {
+        self.0.labels()
+    }
+
+    fn observe(&self, planes: &mut [u8], vector: &mut [f32]) {
+        self.0.observe(planes, vector);
+    }
+}
+
+/// A plane on which something is missing would hide what is left to do.
+#[test]
+fn a_plane_needs_to_know_where_things_are() {
+    let machine = worlds(View::Planes, 1).task().truth().clone();
+    let game = |progress| {
+        let world = Unplaced(worlds(View::Planes, 1).copy_of(0).unwrap());
+        let worlds = Copies::new(vec![world], 7).unwrap();
+        let cast = Cast::new(machine.clone(), Roles::PerState, progress, worlds.spec());
+        let rules = GameConfig {
+            credit: Credit::Shared,
+            shaping: true,
+            gamma: 0.9,
+        };
+        Game::new(worlds, cast, rules, 0).map(|_| ())
+    };
+    game(Progress::Bits).unwrap();
+    let error = game(Progress::Plane).unwrap_err().to_string();
+    assert!(error.starts_with("progress = plane: "), "{error}");
+}
+
 /// Without cells there is nothing to draw a plane over: then there are indicators.
 #[test]
 fn without_an_image_there_are_indicators() {
     let worlds = worlds(View::Planes, 1);
     let machine = worlds.task().truth().clone();
-    let spec = form_env::Spec::default();
+    let spec = Spec::default();
     let cast = Cast::new(machine, Roles::PerState, Progress::Plane, &spec);
     let sight = &cast.parts()[0].sight;
     assert_eq!(sight.vectors(), [("indicators", 2)]);

@@ -37,6 +37,8 @@ struct Trial {
     /// Batches and their steps.
     batches: Vec<usize>,
     limit: usize,
+    /// Units of memory.
+    memory: usize,
 }
 
 /// All that came of a trial.
@@ -74,6 +76,7 @@ fn trials() -> impl Strategy<Value = Trial> {
             config,
             batches,
             limit,
+            memory: 0,
         })
 }
 
@@ -87,13 +90,14 @@ impl Trial {
         let machine: form_core::Machine = self.machine.parse().unwrap();
         let machine = machine.bind(worlds.signature()).unwrap();
         let cast = Cast::new(machine, self.roles, Progress::Bits, worlds.spec());
-        Game::new(worlds, cast, self.config.clone(), 0).unwrap()
+        Game::new(worlds, cast, self.config.clone(), 2 * self.memory).unwrap()
     }
 
     fn agents(&self, game: &Game<Copies<Told>>) -> Vec<Agent> {
         let style = NetworkStyle {
             vector_units: 4,
             hidden: vec![4],
+            memory: self.memory,
             ..NetworkStyle::default()
         };
         let mut random = Pcg64Mcg::seed_from_u64(1);
@@ -251,6 +255,41 @@ proptest! {
                 prop_assert_eq!(story.trace(steps).disagreement(&machine), None);
             }
         }
+    }
+}
+
+/// Where a batch cuts a trajectory off, the critic is asked about what the agent sees, and remembers, when it goes on.
+#[test]
+fn a_batch_ends_with_the_value_that_the_next_one_begins_with() {
+    for memory in [0, 3] {
+        let trial = Trial {
+            machine: "initial u0\naccept u_acc\nu0 -> u_acc : a and b".to_owned(),
+            truth: None,
+            roles: Roles::Unaided,
+            config: GameConfig {
+                credit: Credit::Shared,
+                shaping: false,
+                gamma: 0.9,
+            },
+            batches: Vec::new(),
+            limit: 100,
+            memory,
+        };
+        let (mut game, training) = (trial.game(), PpoConfig::default());
+        let mut agents = trial.agents(&game);
+        let (mut random, mut episodes) = (Pcg64Mcg::seed_from_u64(2), Vec::new());
+        let mut gather =
+            |agents: &mut [Agent]| game.gather(agents, 5, &mut random, &mut episodes).unwrap();
+        let first = gather(&mut agents).remove(0);
+        let next = gather(&mut agents).remove(0);
+        assert_eq!([first.len(), next.len()], [3, 3]);
+        let judged = Experience::judge(&mut agents[0], first, &training).unwrap();
+        for (world, next) in next.iter().enumerate() {
+            let last = judged.returns()[5 * world + 4];
+            let expected = f64::from(training.gamma * next.steps.values[0]);
+            assert!(close(last, expected), "{last}, not {expected}");
+        }
+        assert!(episodes.is_empty());
     }
 }
 

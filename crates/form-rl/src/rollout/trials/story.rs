@@ -8,7 +8,7 @@ use crate::agents::cast::Roles;
 use crate::rollout::rules::{Credit, Episode};
 
 /// One step.
-pub(super) struct Told {
+pub(super) struct Step {
     pub(super) action: u8,
     /// Who acted.
     pub(super) actor: Option<usize>,
@@ -34,7 +34,7 @@ pub(super) struct Story {
     pub(super) id: u32,
     place: (usize, u64),
     first: AtomSet,
-    pub(super) steps: Vec<Told>,
+    pub(super) steps: Vec<Step>,
     machine: BoundMachine,
 }
 
@@ -76,7 +76,7 @@ impl Story {
                 let lifted = machine.machine();
                 earned += 0.9 * potential(lifted, run.state()) - potential(lifted, before);
             }
-            steps.push(Told {
+            steps.push(Step {
                 action: *action,
                 actor: actor(machine.machine(), before, trial.roles),
                 earned,
@@ -137,8 +137,8 @@ impl Story {
     pub(super) fn end(&self, last: usize, trial: &Trial) -> Option<Vec<f32>> {
         let lifted = self.machine.machine();
         let acts_after =
-            |step: &Told| actor(lifted, step.after, trial.roles) == self.steps[last].actor;
-        let view = |step: &Told, state, seen: &AtomSet| {
+            |step: &Step| actor(lifted, step.after, trial.roles) == self.steps[last].actor;
+        let view = |step: &Step, state, seen: &AtomSet| {
             view(&self.machine, step.world.clone(), state, seen, trial.roles)
         };
         let step = &self.steps[last];
