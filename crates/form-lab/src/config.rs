@@ -394,8 +394,8 @@ impl RunConfig {
     /// The settings in which two configurations differ: the name, and the value in this one and in the other.
     pub fn differences(&self, other: &Self) -> Result<Vec<(String, String, String)>> {
         let (mut mine, mut others) = (BTreeMap::new(), BTreeMap::new());
-        flatten("", &toml::Table::try_from(self)?, &mut mine);
-        flatten("", &toml::Table::try_from(other)?, &mut others);
+        flatten("", &self.to_toml()?.parse()?, &mut mine);
+        flatten("", &other.to_toml()?.parse()?, &mut others);
         let names: BTreeSet<&String> = mine.keys().chain(others.keys()).collect();
         let value = |of: &BTreeMap<String, String>, name: &String| {
             of.get(name).map_or("nothing", String::as_str).to_owned()
@@ -409,7 +409,7 @@ impl RunConfig {
     /// All settings and their values, by name.
     pub fn settings(&self) -> Result<Vec<(String, String)>> {
         let mut settings = BTreeMap::new();
-        flatten("", &toml::Table::try_from(self)?, &mut settings);
+        flatten("", &self.to_toml()?.parse()?, &mut settings);
         Ok(settings.into_iter().collect())
     }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
+use crate::arena::is_file;
 use crate::atomic::{cannot, read_text, remove_unfinished, write_atomically};
 
 const CONFIG: &str = "config.toml";
@@ -125,6 +126,19 @@ impl RunFolder {
     /// The configuration's text.
     pub fn read_config(&self) -> Result<String> {
         read_text(&self.config())
+    }
+
+    /// The name of the run's task: what the configuration says, or what the file says that it leads to.
+    pub fn task_name(&self, task: &str) -> String {
+        let named = || -> Option<String> {
+            let text = fs::read_to_string(self.path.join(task)).ok()?;
+            let name = text.parse::<toml::Table>().ok()?.remove("name")?;
+            Some(name.as_str()?.to_owned())
+        };
+        match is_file(task) {
+            true => named().unwrap_or_else(|| task.to_owned()),
+            false => task.to_owned(),
+        }
     }
 
     /// A row an iteration, without anything that depends on the clock: see [`MetricsRow`](crate::MetricsRow).

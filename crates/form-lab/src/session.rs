@@ -109,7 +109,7 @@ impl<A: Arena> Session<A> {
         let begun = format!(
             "form {}: {} by {} (preset {:?}), seed {}",
             env!("CARGO_PKG_VERSION"),
-            config.task,
+            folder.task_name(&config.task),
             config.method,
             config.preset,
             config.seed

@@ -25,9 +25,8 @@ pub(super) struct Books {
     policies: Table<PoliciesRow>,
     events: EventFile,
     log: File,
-    /// How many traces and machines are written.
+    /// How many traces are written.
     traces: u64,
-    relearnings: u64,
     clock: Clock,
 }
 
@@ -121,9 +120,13 @@ impl Books {
                 .map_err(|error| cannot("write", &log, error))?,
             folder: folder.clone(),
             traces: tally.traces,
-            relearnings: tally.relearnings,
             clock: found.clock.clone(),
         })
+    }
+
+    /// Where they are.
+    pub(super) fn folder(&self) -> &RunFolder {
+        &self.folder
     }
 
     /// Seconds of training so far.
@@ -165,7 +168,6 @@ impl Books {
         }
         if let Some(learnt) = &iteration.relearnt {
             write_machine(&self.folder, tally.relearnings, &learnt.machine)?;
-            self.relearnings = tally.relearnings;
         }
         self.metrics.append(&iteration.metrics)?;
         self.timings.append(&iteration.timings)?;

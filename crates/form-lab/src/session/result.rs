@@ -21,7 +21,7 @@ pub struct RunResult {
     pub ending: String,
     /// The same for people.
     pub message: String,
-    /// The task as the configuration names it.
+    /// The task's name.
     pub task: String,
     /// How it was learnt.
     pub method: Method,
@@ -67,7 +67,7 @@ impl RunResult {
         Self {
             ending: ending.as_str().to_owned(),
             message: ending.to_string(),
-            task: config.task.clone(),
+            task: books.folder().task_name(&config.task),
             method: config.method,
             preset: config.preset,
             seed: config.seed,
