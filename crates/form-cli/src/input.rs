@@ -211,11 +211,34 @@ fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// A flag that Ctrl-C, or being told to end, sets.
+/// A flag that Ctrl-C, or being told to end, sets. Whoever cannot wait says it twice: then the process ends at once.
 pub fn interrupt() -> Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let set = flag.clone();
-    ctrlc::set_handler(move || set.store(true, Ordering::Relaxed))
-        .context("cannot handle Ctrl-C")?;
+    ctrlc::set_handler(move || {
+        if set.swap(true, Ordering::Relaxed) {
+            std::process::exit(1);
+        }
+    })
+    .context("cannot handle Ctrl-C")?;
     Ok(flag)
+}
+
+/// Sets how many threads there are; as many as cores if nothing is said.
+pub fn use_threads(threads: Option<usize>) -> Result<()> {
+    let Some(threads) = threads else {
+        return Ok(());
+    };
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build_global()
+        .context("cannot start the threads")
+}
+
+/// A number from 1 to the most that makes sense.
+pub fn at_most<const MOST: usize>(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|number| (1..=MOST).contains(number))
+        .ok_or_else(|| format!("expected a number from 1 to {MOST}"))
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use form_core::{Contradiction, ContradictionReason, Dataset, Trace};
 use form_learn::asp::{learn_with_clingo, learn_with_ilasp, to_asp, to_ilasp};
@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = Limits::default().max_states)]
     max_states: usize,
     /// How many parallel edges, a disjunction, may lead from one state to another
-    #[arg(long, value_name = "K", default_value_t = 1, value_parser = at_most::<64>)]
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = input::at_most::<64>)]
     max_disjuncts: usize,
     /// Allow cycles
     #[arg(long)]
@@ -58,7 +58,7 @@ pub struct Args {
     #[arg(long, value_name = "MIB")]
     memory_limit: Option<u64>,
     /// How many threads to use; the result does not depend on it
-    #[arg(long, value_name = "N", value_parser = at_most::<256>)]
+    #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
     threads: Option<usize>,
     /// The solver: built in, or an external program
     #[arg(long, value_enum, default_value_t = Solver::Sat)]
@@ -104,12 +104,7 @@ pub fn run(args: &Args) -> Result<Answer> {
             "--explain is about a learnt machine, and --export learns none: leave one of them out"
         );
     }
-    if let Some(threads) = args.threads {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build_global()
-            .context("cannot start the threads")?;
-    }
+    input::use_threads(args.threads)?;
     let signature = input::signature(args.signature.as_deref(), &args.traces)?.unwrap_or_default();
     let mut data = Dataset::new(signature);
     for path in &args.traces {
@@ -440,14 +435,6 @@ fn contradiction(
         ))?;
     }
     Ok(Answer::No)
-}
-
-/// A number from 1 to the most that makes sense.
-fn at_most<const MOST: usize>(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok();
-    number
-        .filter(|number| (1..=MOST).contains(number))
-        .ok_or_else(|| format!("expected a number from 1 to {MOST}"))
 }
 
 /// `500ms`, `60s`, `5m`, `1h`; seconds without a unit.

@@ -16,13 +16,14 @@ mod record;
 mod show;
 mod tasks;
 mod traces;
+mod train;
 mod world;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// First-order reward machines: learn, check, draw, ground, compare and convert them, and walk their worlds.
+/// First-order reward machines: learn, check, draw, ground, compare and convert them, walk their worlds, and train policies with them.
 #[derive(Parser)]
 #[command(name = "form", version, about, propagate_version = true)]
 struct Cli {
@@ -43,6 +44,7 @@ enum Command {
     Draw(draw::Args),
     Record(record::Args),
     Play(play::Args),
+    Train(train::Args),
     Bench(bench::Args),
 }
 
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         Command::Draw(args) => draw::run(args),
         Command::Record(args) => record::run(args),
         Command::Play(args) => play::run(args),
+        Command::Train(args) => train::run(args),
         Command::Bench(args) => bench::run(args),
     };
     match result {

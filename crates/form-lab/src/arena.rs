@@ -21,6 +21,11 @@ pub trait Arena {
     fn truth(&self) -> Option<&Machine> {
         None
     }
+
+    /// The task as a file that a run keeps beside its configuration, where the task is not known by name.
+    fn task_file(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The grid worlds of a task.
@@ -76,14 +81,23 @@ impl Arena for GridArena {
     fn truth(&self) -> Option<&Machine> {
         Some(&self.task.description().machine)
     }
+
+    fn task_file(&self) -> Option<String> {
+        is_file(&self.config.task).then(|| self.task.to_toml())
+    }
 }
 
 /// A built-in task, or one from a file.
 pub fn task(name: &str) -> Result<Task> {
-    if name.ends_with(".toml") {
+    if is_file(name) {
         return Task::open(Path::new(name)).with_context(|| format!("cannot read the task {name}"));
     }
     Ok(Task::builtin(name)?)
+}
+
+/// Whether a task is one from a file.
+pub(crate) fn is_file(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == "toml")
 }
 
 /// Copies of an environment of any sort. It has no maps to hold out: it is tested with other seeds.

@@ -65,9 +65,9 @@ pub fn remove_unfinished(folder: &Path) -> Result<usize> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let (begin, end) = UNFINISHED;
         let ours = name.starts_with(begin) && name.ends_with(end);
-        // What `tempfile` calls its files where nobody says otherwise, as when weights are written.
-        let unnamed = name.starts_with(".tmp") && name.len() == 10;
-        if (ours || unnamed) && path.is_file() {
+        // As checkpoints are called until they are complete.
+        let checkpoint = name.starts_with(".partial-");
+        if (ours || checkpoint) && path.is_file() {
             fs::remove_file(&path).map_err(|error| cannot("remove", &path, error))?;
             removed += 1;
         }
@@ -102,6 +102,9 @@ pub fn cannot(verb: &str, path: &Path, error: io::Error) -> anyhow::Error {
     let advice = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "the disk is full: make room and go on, what was there before is intact"
+        }
+        ErrorKind::FileTooLarge => {
+            "no file may be larger here: raise the limit and go on, what was there before is intact"
         }
         ErrorKind::ReadOnlyFilesystem => "it can only be read: choose another folder",
         ErrorKind::PermissionDenied => {
@@ -196,8 +199,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         // As a killed process leaves it: it never gets to drop the file.
         let (_, left) = unfinished(folder.path()).unwrap().keep().unwrap();
-        let unnamed = tempfile::NamedTempFile::new_in(folder.path()).unwrap();
-        unnamed.keep().unwrap();
+        fs::write(folder.path().join(".partial-a1b2c3"), "").unwrap();
         fs::write(folder.path().join("partial.txt"), "").unwrap();
         assert!(left.exists());
         assert_eq!(remove_unfinished(folder.path()).unwrap(), 2);

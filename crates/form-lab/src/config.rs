@@ -2,12 +2,16 @@
 //!
 //! A configuration starts from a [`Preset`] and a [`Method`] and is changed key by key; in a run's folder it is `config.toml`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use form_env::{Actions, Starts, View, WorldOptions};
 use form_rl::{ActivationStyle, Credit, Initial, NetworkStyle, PpoConfig, Progress, Roles};
 use serde::{Deserialize, Serialize};
+
+use crate::arena::is_file;
+use crate::atomic::read_text;
 
 /// How a task is learnt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -326,6 +330,9 @@ impl RunConfig {
     /// Refuses what makes no sense.
     pub fn check(&self) -> Result<()> {
         self.ppo.check()?;
+        if i64::try_from(self.seed).is_err() {
+            bail!("seed = {}: it must be at most {}", self.seed, i64::MAX);
+        }
         if self.worlds == 0 {
             bail!("worlds = 0: there must be one at least");
         }
@@ -371,6 +378,41 @@ impl RunConfig {
         Ok(config)
     }
 
+    /// Reads a file from the disk. A task file that it names is found beside it.
+    pub fn open(path: &Path) -> Result<Self> {
+        let mut config = Self::from_toml(&read_text(path)?, path)?;
+        if is_file(&config.task)
+            && let Some(folder) = path.parent()
+        {
+            let task = folder.join(&config.task);
+            config.task = (task.to_str().map(str::to_owned))
+                .with_context(|| format!("{}: not a path of letters", task.display()))?;
+        }
+        Ok(config)
+    }
+
+    /// The settings in which two configurations differ: the name, and the value in this one and in the other.
+    pub fn differences(&self, other: &Self) -> Result<Vec<(String, String, String)>> {
+        let (mut mine, mut others) = (BTreeMap::new(), BTreeMap::new());
+        flatten("", &self.to_toml()?.parse()?, &mut mine);
+        flatten("", &other.to_toml()?.parse()?, &mut others);
+        let names: BTreeSet<&String> = mine.keys().chain(others.keys()).collect();
+        let value = |of: &BTreeMap<String, String>, name: &String| {
+            of.get(name).map_or("nothing", String::as_str).to_owned()
+        };
+        Ok((names.into_iter())
+            .filter(|name| mine.get(*name) != others.get(*name))
+            .map(|name| (name.clone(), value(&mine, name), value(&others, name)))
+            .collect())
+    }
+
+    /// All settings and their values, by name.
+    pub fn settings(&self) -> Result<Vec<(String, String)>> {
+        let mut settings = BTreeMap::new();
+        flatten("", &self.to_toml()?.parse()?, &mut settings);
+        Ok(settings.into_iter().collect())
+    }
+
     /// How worlds are shown and started.
     pub fn world_options(&self) -> WorldOptions {
         WorldOptions {
@@ -387,6 +429,16 @@ impl RunConfig {
                 StartsName::Anywhere => Starts::Anywhere,
                 StartsName::OfTheMap => Starts::OfTheMap,
             },
+        }
+    }
+}
+
+/// The values of a table by their full names.
+fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String>) {
+    for (name, value) in table {
+        match value {
+            toml::Value::Table(inner) => flatten(&format!("{prefix}{name}."), inner, into),
+            value => drop(into.insert(format!("{prefix}{name}"), value.to_string())),
         }
     }
 }

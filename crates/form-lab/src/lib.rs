@@ -37,9 +37,11 @@ mod evaluation;
 mod events;
 mod metrics;
 mod run_folder;
+mod session;
 mod staff;
 mod statistics;
 mod summary;
+mod tally;
 mod train;
 mod transfer;
 
@@ -54,6 +56,7 @@ pub use evaluation::{Evaluation, EvaluationPlan, evaluate, play};
 pub use events::EventFile;
 pub use metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
 pub use run_folder::{RunFolder, TrainingLock};
+pub use session::{FINAL, Finish, LATEST, Resumed, RunResult, Session};
 pub use staff::{Staffing, staff};
 pub use statistics::{
     CONFIDENCE, Interval, deviation, mean, mean_interval, median, proportion_interval, quantile,
@@ -62,5 +65,6 @@ pub use summary::{
     Outcome, SOLVED, markdown_table, outcomes, replace_marked, run_folders, update_marked,
 };
 
-pub use train::{Ending, Iteration, Relearnt, Tally, Trainer};
+pub use tally::{Ending, Iteration, Relearnt, Tally};
+pub use train::Trainer;
 pub use transfer::{PolicyTransfer, Retrain, inherit, transferred};

@@ -9,15 +9,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
+use crate::arena::is_file;
 use crate::atomic::{cannot, read_text, remove_unfinished, write_atomically};
 
 const CONFIG: &str = "config.toml";
+const TASK: &str = "task.toml";
+const RESULT: &str = "result.json";
 const MACHINES: &str = "machines";
 const CHECKPOINTS: &str = "checkpoints";
 const LOCK: &str = ".lock";
 
 /// What a folder that holds a run, or the rest of one, has in it.
-const REMAINS: [&str; 7] = [
+const REMAINS: [&str; 8] = [
     CONFIG,
     "metrics.csv",
     "timings.csv",
@@ -25,6 +28,7 @@ const REMAINS: [&str; 7] = [
     "traces.jsonl",
     "run.log",
     "report.html",
+    RESULT,
 ];
 
 /// A run's folder, for reading.
@@ -42,6 +46,15 @@ pub struct TrainingLock {
 impl RunFolder {
     /// Makes a folder for a new run, with its configuration. Refused where there is a run already, or the rest of one.
     pub fn create(path: &Path, config: &str) -> Result<(Self, TrainingLock)> {
+        Self::create_with(path, config, |_| Ok(()))
+    }
+
+    /// As [`create`](Self::create), with what a run cannot do without: `prepare` writes it before the folder becomes a run's.
+    pub fn create_with(
+        path: &Path,
+        config: &str,
+        prepare: impl FnOnce(&Self) -> Result<()>,
+    ) -> Result<(Self, TrainingLock)> {
         let run = Self {
             path: path.to_owned(),
         };
@@ -59,6 +72,7 @@ impl RunFolder {
         }
         made(&path.join(MACHINES))?;
         made(&path.join(CHECKPOINTS))?;
+        prepare(&run)?;
         // Last, and at once: a run that was killed before has left nothing in the way.
         write_atomically(&run.config(), config.as_bytes())?;
         Ok((run, lock))
@@ -114,6 +128,19 @@ impl RunFolder {
         read_text(&self.config())
     }
 
+    /// The name of the run's task: what the configuration says, or what the file says that it leads to.
+    pub fn task_name(&self, task: &str) -> String {
+        let named = || -> Option<String> {
+            let text = fs::read_to_string(self.path.join(task)).ok()?;
+            let name = text.parse::<toml::Table>().ok()?.remove("name")?;
+            Some(name.as_str()?.to_owned())
+        };
+        match is_file(task) {
+            true => named().unwrap_or_else(|| task.to_owned()),
+            false => task.to_owned(),
+        }
+    }
+
     /// A row an iteration, without anything that depends on the clock: see [`MetricsRow`](crate::MetricsRow).
     pub fn metrics(&self) -> PathBuf {
         self.path.join("metrics.csv")
@@ -142,6 +169,16 @@ impl RunFolder {
     /// The page that shows the run.
     pub fn report(&self) -> PathBuf {
         self.path.join("report.html")
+    }
+
+    /// The task, where it is not a built-in one.
+    pub fn task(&self) -> PathBuf {
+        self.path.join(TASK)
+    }
+
+    /// What the run came to, for scripts; there once it is over. See [`RunResult`](crate::RunResult).
+    pub fn result(&self) -> PathBuf {
+        self.path.join(RESULT)
     }
 
     /// The machine that was learnt as number `n`, as text.

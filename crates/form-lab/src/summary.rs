@@ -102,7 +102,7 @@ impl Outcome {
         let last = metrics.last().cloned().unwrap_or_default();
         let solved = (metrics.iter()).find(|row| row.success.is_some_and(|rate| rate >= SOLVED));
         Ok(Self {
-            task,
+            task: run.task_name(&task),
             method,
             seed,
             steps: last.steps,

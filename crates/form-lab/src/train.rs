@@ -4,7 +4,6 @@
 //! counterexample; after an iteration with new ones the smallest machine is learnt from all that were kept. Policies survive
 //! wherever their sub-task does, see [`staff`](crate::staff). Nothing here touches a file.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -16,84 +15,12 @@ use form_learn::{Learner, Limits, Options, Outcome, StopReason};
 use form_rl::{
     Agent, Cast, Checkpoint, Choice, Episode, Game, GameConfig, PpoReport, Roles, nothing_known,
 };
-use serde::{Deserialize, Serialize};
 
 use crate::arena::Arena;
 use crate::config::{Method, RunConfig};
 use crate::metrics::{MetricsRow, PoliciesRow, TimingsRow};
 use crate::staff::{Staffing, staff};
-
-/// What a run has come to, apart from its machine, policies and worlds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tally {
-    /// Iterations made.
-    pub iteration: u64,
-    /// Steps taken in all worlds together.
-    pub steps: u64,
-    /// Episodes that ended.
-    pub episodes: u64,
-    /// How often a machine was learnt.
-    pub relearnings: u64,
-    /// How many counterexamples were found.
-    pub counterexamples: u64,
-    /// How many fresh agents there were.
-    pub hired: u64,
-    /// Whether the last episodes with this machine succeeded.
-    recent: VecDeque<bool>,
-    /// For how many iterations they have been good enough.
-    streak: u64,
-    /// The best success rate of an iteration.
-    best: f64,
-}
-
-/// Why a run is over.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ending {
-    /// It has converged: so many of so many fresh episodes succeeded.
-    Converged {
-        /// How many succeeded.
-        successes: u64,
-        /// How many there were.
-        episodes: u64,
-    },
-    /// The success rate fell (Appendix C).
-    Fell,
-    /// That was the last iteration.
-    OutOfIterations,
-    /// No machine could be learnt within the limits.
-    NoMachine(StopReason),
-}
-
-/// A machine that was learnt.
-#[derive(Clone, Debug)]
-pub struct Relearnt {
-    /// The machine.
-    pub machine: Machine,
-    /// Whether it is proven to be the smallest.
-    pub minimal: bool,
-    /// The counterexamples that were new.
-    pub counterexamples: Vec<Trace>,
-    /// How long that took.
-    pub time: Duration,
-    /// What became of the policies.
-    pub staffing: Vec<Staffing>,
-}
-
-/// One iteration.
-#[derive(Clone, Debug)]
-pub struct Iteration {
-    /// For `metrics.csv`.
-    pub metrics: MetricsRow,
-    /// For `timings.csv`.
-    pub timings: TimingsRow,
-    /// For `policies.csv`.
-    pub policies: Vec<PoliciesRow>,
-    /// The machine that was learnt, if one was.
-    pub relearnt: Option<Relearnt>,
-    /// Why this was the last iteration, if it was.
-    pub ending: Option<Ending>,
-}
+use crate::tally::{Ending, Iteration, Notes, Relearnt, Tally};
 
 /// A run in memory.
 pub struct Trainer<A: Arena> {
@@ -157,8 +84,7 @@ impl<A: Arena> Trainer<A> {
         traces: Vec<Trace>,
         seconds: f64,
     ) -> Result<Self> {
-        let tally: Tally = serde_json::from_str(&checkpoint.notes)
-            .context("the checkpoint's notes are not those of a run")?;
+        let notes = Notes::of(checkpoint)?;
         let mut run = Self::new(config, arena, interrupt)?;
         let cast = cast(&run.config, run.game.worlds(), &checkpoint.machine)?;
         run.agents = checkpoint.agents(&run.config.ppo)?;
@@ -168,7 +94,7 @@ impl<A: Arena> Trainer<A> {
             run.learner.add(trace);
         }
         run.traces = traces;
-        run.tally = tally;
+        run.tally = notes.tally;
         run.before = seconds;
         Ok(run)
     }
@@ -215,7 +141,8 @@ impl<A: Arena> Trainer<A> {
 
     /// Writes where it stands.
     pub fn save(&self, path: &std::path::Path) -> Result<()> {
-        let notes = serde_json::to_string(&self.tally)?;
+        let notes = Notes::new(&self.tally, &self.config)?;
+        let notes = serde_json::to_string(&notes)?;
         let next = stream(Purpose::Rollout, self.tally.iteration + 1);
         let random = generator(self.config.seed, next);
         Ok(Checkpoint::save(
@@ -286,14 +213,15 @@ impl<A: Arena> Trainer<A> {
         self.tally.episodes += episodes.len() as u64;
         let metrics = self.metrics(&episodes);
         if relearnt.is_some() {
-            self.tally.recent.clear();
-            self.tally.streak = 0;
+            self.tally.start_over();
         } else if known && !refuted {
             ending = ending.or(self.ending(&episodes, &metrics)?);
         }
         if ending.is_none() && number >= self.config.iterations {
             ending = Some(Ending::OutOfIterations);
         }
+        self.tally.traces = self.traces.len() as u64;
+        self.tally.ending.clone_from(&ending);
         let seconds = self.before + self.since.elapsed().as_secs_f64();
         Ok(Some(Iteration {
             metrics,
@@ -388,7 +316,7 @@ impl<A: Arena> Trainer<A> {
         MetricsRow {
             iteration: tally.iteration,
             steps: tally.steps,
-            episodes: tally.episodes,
+            episodes: episodes.len() as u64,
             success,
             return_: success,
             length: mean(&|episode| episode.steps() as f64),

@@ -7,8 +7,11 @@ mod binary;
 mod broken;
 mod commands;
 mod explain;
+mod faults;
 #[cfg(target_os = "linux")]
 mod memory;
+mod runs;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod training;
 mod worlds;

@@ -2,9 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test it is the assertion")]
 
+mod config;
 mod curves;
 #[cfg(target_os = "linux")]
 mod display;
 mod events;
+mod joint_loop;
+mod session;
+mod staff;
 mod summary;
 mod tables;
+mod tiny;

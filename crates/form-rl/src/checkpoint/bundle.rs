@@ -173,10 +173,15 @@ impl Bundle {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
-        let mut partial = tempfile::Builder::new()
-            .prefix(".partial-")
-            .tempfile_in(folder)
-            .map_err(io)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".partial-");
+        // Whoever may read other new files may read this one.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        let mut partial = builder.tempfile_in(folder).map_err(io)?;
         partial.write_all(&file).map_err(io)?;
         partial.as_file().sync_all().map_err(io)?;
         partial.persist(path).map_err(|error| io(error.error))?;

@@ -1,0 +1,210 @@
+//! `form train`: what it is asked, what it says, and what its folder holds.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::runs::{arguments, assert_same, lasting, run, train, workshop};
+
+#[test]
+fn a_run_leaves_everything_in_its_folder() {
+    let folder = workshop();
+    let outcome = train(folder.path(), 6, "");
+    assert_eq!((outcome.code, &*outcome.stderr), (Some(0), ""));
+    for said in [
+        "u1 -> u_acc : goal",
+        "# the iterations are used up before the run converged",
+        "# 6 iterations, ",
+        "# the run is in run; next: form eval run",
+    ] {
+        assert!(outcome.stdout.contains(said), "{said}: {}", outcome.stdout);
+    }
+    let files = lasting(&folder.path().join("run"));
+    let names: Vec<&str> = files.keys().map(String::as_str).collect();
+    for name in [
+        "checkpoints/final.safetensors",
+        "checkpoints/latest.safetensors",
+        "config.toml",
+        "machines/000.form",
+        "machines/000.svg",
+        "machines/001.form",
+        "machines/001.svg",
+        "metrics.csv",
+        "policies.csv",
+        "task.toml",
+        "traces.jsonl",
+    ] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    let metrics = String::from_utf8(files["metrics.csv"].clone()).unwrap();
+    assert_eq!(metrics.lines().count(), 7);
+    // The traces can be learnt from again, and the machine that comes out is the run's.
+    let learnt = run(folder.path(), "learn run/traces.jsonl -o again.form");
+    assert_eq!(learnt.code, Some(0), "{}", learnt.stderr);
+    let last = (names.iter().rev())
+        .find(|name| name.ends_with(".form"))
+        .unwrap();
+    assert_eq!(
+        fs::read(folder.path().join("again.form")).unwrap(),
+        files[*last]
+    );
+}
+
+#[test]
+fn the_configuration_and_the_threads_decide_nothing_else() {
+    let folder = workshop();
+    assert_eq!(train(folder.path(), 6, "--threads 2").code, Some(0));
+    let first = lasting(&folder.path().join("run"));
+    fs::remove_file(folder.path().join("tiny.toml")).unwrap();
+    let again = "train --config run/config.toml --out again --quiet --threads 1";
+    assert_eq!(run(folder.path(), again).code, Some(0));
+    assert_same(&lasting(&folder.path().join("again")), &first);
+    // Another seed is another run.
+    let other = "train --config run/config.toml --seed 2 --out other --quiet";
+    assert_eq!(run(folder.path(), other).code, Some(0));
+    let other = lasting(&folder.path().join("other"));
+    assert!(other["metrics.csv"] != first["metrics.csv"]);
+}
+
+#[test]
+fn the_result_is_one_json_object() {
+    let folder = workshop();
+    let outcome = train(folder.path(), 4, "--json --require-success 1");
+    // A few steps of training do not solve it.
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("below the 1 of --require-success"));
+    let said: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(said["ending"], "out-of-iterations");
+    assert_eq!(
+        (&said["task"], &said["run"]),
+        (&"tiny".into(), &"run".into())
+    );
+    assert_eq!(said["iterations"], 4);
+    let mut written: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("run/result.json")).unwrap())
+            .unwrap();
+    written["run"] = "run".into();
+    assert_eq!(said, written);
+    // It is over, and stays so.
+    let again = run(folder.path(), "train --resume run --json");
+    assert_eq!(again.code, Some(0));
+    assert_eq!(serde_json::from_str::<Value>(&again.stdout).unwrap(), said);
+    assert!(
+        again.stderr.contains("run: the run is over"),
+        "{}",
+        again.stderr
+    );
+}
+
+#[test]
+fn folders_are_named_after_runs() {
+    let folder = workshop();
+    let mut arguments = arguments(1, "--method handcrafted --seed 3");
+    arguments.retain(|argument| argument != "--out" && argument != "run");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    for expected in ["runs/tiny-handcrafted-3", "runs/tiny-handcrafted-3-2"] {
+        let outcome = crate::binary::form(folder.path(), &arguments);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert!(
+            outcome
+                .stdout
+                .contains(&format!("the run is in {expected};"))
+        );
+        assert!(folder.path().join(expected).join("result.json").is_file());
+    }
+}
+
+#[test]
+fn progress_is_plain_lines_where_there_is_no_terminal() {
+    let folder = workshop();
+    let mut arguments = arguments(3, "");
+    arguments.retain(|argument| argument != "--quiet");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = crate::binary::form(folder.path(), &arguments);
+    let lines: Vec<&str> = outcome.stderr.lines().collect();
+    assert_eq!(lines[0], "the run is in run");
+    assert!(
+        outcome.stderr.contains("machine 001 learnt from"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(
+        outcome.stderr.contains("forall X. red(X)"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(
+        outcome.stderr.contains("iteration 3 of 3: "),
+        "{}",
+        outcome.stderr
+    );
+    assert!(
+        outcome.stderr.contains("counterexample goal: "),
+        "{}",
+        outcome.stderr
+    );
+    assert!(!outcome.stderr.contains('\x1b'));
+}
+
+#[test]
+fn what_is_asked_wrongly_is_refused_before_there_is_a_folder() {
+    let folder = workshop();
+    fs::write(
+        folder.path().join("pink.form"),
+        "initial u0\naccept u1\nu0 -> u1 : exists X. pink(X)\n",
+    )
+    .unwrap();
+    for (line, expected) in [
+        ("train", "required"),
+        ("train no-such-task", "no-such-task"),
+        ("train missing.toml", "missing.toml"),
+        ("train tiny.toml --method magic", "magic"),
+        (
+            "train tiny.toml --set gamma=1",
+            "--set gamma=1: there is no setting `gamma`",
+        ),
+        (
+            "train tiny.toml --set ppo.gamma",
+            "--set ppo.gamma: expected a name and a value",
+        ),
+        ("train tiny.toml --set worlds=0", "worlds = 0"),
+        (
+            "train tiny.toml --seed 18446744073709551615",
+            "seed = 18446744073709551615",
+        ),
+        ("train tiny.toml --machine missing.form", "missing.form"),
+        ("train tiny.toml --machine pink.form", "pink"),
+        (
+            "train tiny.toml --machine pink.form --method ppo",
+            "knows of no machine",
+        ),
+        ("train tiny.toml --resume run", "cannot be used with"),
+        ("train --resume run --seed 3", "cannot be used with"),
+        ("train --resume run", "run: there is no such file or folder"),
+        (
+            "train --resume tiny.toml",
+            "tiny.toml is a file, not a run folder",
+        ),
+        ("train --config tiny.toml", "tiny.toml"),
+        ("train --config missing/config.toml", "missing/config.toml"),
+        (
+            "train tiny.toml --threads 0",
+            "expected a number from 1 to 256",
+        ),
+        ("train tiny.toml --require-success 99", "expected a share"),
+        (
+            "train tiny.toml --out tiny.toml/run",
+            "a part of the path is a file",
+        ),
+    ] {
+        let outcome = run(folder.path(), line);
+        assert_eq!(outcome.code, Some(2), "form {line}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(expected),
+            "form {line}: {}",
+            outcome.stderr
+        );
+        let runs = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(runs, 2, "form {line} left something behind");
+    }
+}

@@ -1,0 +1,340 @@
+//! A training session: a run in its folder, from the beginning or from its last checkpoint.
+//!
+//! After every iteration all that it brought is written down, and then the checkpoint. A run that was killed, at whatever
+//! moment, goes on from there to the same result, to the byte; only what depends on the clock differs.
+
+mod books;
+mod result;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, bail};
+use form_core::{Signature, Trace};
+use form_rl::{Checkpoint, Roles};
+
+pub use self::result::RunResult;
+
+use self::books::{Books, Found, write_machine};
+use crate::arena::{Arena, GridArena};
+use crate::atomic::{read_text, write_atomically};
+use crate::config::RunConfig;
+use crate::display::{Display, PolicyLosses, Snapshot};
+use crate::run_folder::{RunFolder, TrainingLock};
+use crate::tally::{Ending, Iteration, Notes, Relearnt};
+use crate::train::Trainer;
+
+/// The name of the checkpoint that a run goes on from.
+pub const LATEST: &str = "latest";
+/// The name of the checkpoint of a run that is over.
+pub const FINAL: &str = "final";
+/// What a task file is called in a run's folder.
+const TASK: &str = "task.toml";
+
+/// A run in its folder. Nobody else writes there meanwhile.
+pub struct Session<A: Arena> {
+    trainer: Trainer<A>,
+    folder: RunFolder,
+    books: Books,
+    signature: Signature,
+    interrupt: Arc<AtomicBool>,
+    _lock: TrainingLock,
+}
+
+/// What came of looking for a run to go on with.
+pub enum Resumed<A: Arena> {
+    /// It goes on.
+    Session(Box<Session<A>>),
+    /// It is over.
+    Ended(RunResult),
+}
+
+/// Why a session is over.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Finish {
+    /// The run is.
+    Ended(Box<RunResult>),
+    /// Somebody wanted it to stop; it can go on after this iteration.
+    Interrupted {
+        /// The last iteration that was completed.
+        iteration: u64,
+    },
+}
+
+impl Session<GridArena> {
+    /// A run in a grid world, where its last checkpoint left it.
+    pub fn resume(path: &Path, interrupt: Arc<AtomicBool>) -> Result<Resumed<GridArena>> {
+        Self::resume_in(path, GridArena::new, interrupt)
+    }
+}
+
+impl<A: Arena> Session<A> {
+    /// A new run in a new folder.
+    pub fn begin(
+        config: RunConfig,
+        arena: A,
+        path: &Path,
+        interrupt: Arc<AtomicBool>,
+    ) -> Result<Self> {
+        Self::begin_prepared(config, arena, path, interrupt, |_| Ok(()))
+    }
+
+    /// A new run in a new folder whose agents are prepared first: they are given policies, or frozen.
+    pub fn begin_prepared(
+        mut config: RunConfig,
+        arena: A,
+        path: &Path,
+        interrupt: Arc<AtomicBool>,
+        prepare: impl FnOnce(&mut Trainer<A>) -> Result<()>,
+    ) -> Result<Self> {
+        let task = arena.task_file();
+        if task.is_some() {
+            TASK.clone_into(&mut config.task);
+        }
+        // Before there is a folder: what cannot be trained leaves none behind.
+        let mut trainer = Trainer::new(config, arena, interrupt.clone())?;
+        prepare(&mut trainer)?;
+        let text = trainer.config().to_toml()?;
+        let (folder, lock) = RunFolder::create_with(path, &text, |folder| {
+            if let Some(task) = &task {
+                keep_task(&folder.task(), task)?;
+            }
+            if trainer.config().method.roles() != Roles::Unaided {
+                write_machine(folder, 0, trainer.machine())?;
+            }
+            trainer.save(&folder.checkpoint(LATEST))
+        })?;
+        let config = trainer.config();
+        let begun = format!(
+            "form {}: {} by {} (preset {:?}), seed {}",
+            env!("CARGO_PKG_VERSION"),
+            folder.task_name(&config.task),
+            config.method,
+            config.preset,
+            config.seed
+        );
+        Self::with(trainer, folder, lock, interrupt, &begun)
+    }
+
+    /// A run where its last checkpoint left it; its arena is made from its configuration.
+    pub fn resume_in(
+        path: &Path,
+        arena: impl FnOnce(&RunConfig) -> Result<A>,
+        interrupt: Arc<AtomicBool>,
+    ) -> Result<Resumed<A>> {
+        if let Some(result) = RunResult::of_run(&RunFolder::open(path)?)? {
+            return Ok(Resumed::Ended(result));
+        }
+        let (folder, lock) = RunFolder::resume(path)?;
+        let config = RunConfig::from_toml(&folder.read_config()?, &folder.config())?;
+        let latest = folder.checkpoint(LATEST);
+        let checkpoint = Checkpoint::load(&latest).context(
+            "cannot go on: the checkpoint cannot be read, and without it the same run has to be made anew with `form train --config` and the folder's config.toml",
+        )?;
+        let place = || format!("{}", latest.display());
+        let notes = Notes::of(&checkpoint).with_context(place)?;
+        expect_config(&folder, &config, &notes)?;
+        let arena = arena(&RunConfig::open(&folder.config())?)?;
+        let machine = (config.method.roles() != Roles::Unaided).then_some(&checkpoint.machine);
+        let found = Found::read(&folder, &notes.tally, &checkpoint.signature, machine)?;
+        let trainer = Trainer::resume(
+            config,
+            arena,
+            interrupt.clone(),
+            &checkpoint,
+            found.traces.clone(),
+            found.seconds(),
+        )
+        .with_context(place)?;
+        // Only now, when all is known to be good, anything is changed.
+        let resumed = format!("resumed after iteration {}", notes.tally.iteration);
+        let session = Self::with_found(trainer, folder, lock, interrupt, &found, &resumed)?;
+        Ok(Resumed::Session(Box::new(session)))
+    }
+
+    fn with(
+        trainer: Trainer<A>,
+        folder: RunFolder,
+        lock: TrainingLock,
+        interrupt: Arc<AtomicBool>,
+        remark: &str,
+    ) -> Result<Self> {
+        let signature = trainer.game().cast().machine().signature().clone();
+        let found = Found::read(&folder, trainer.tally(), &signature, None)?;
+        Self::with_found(trainer, folder, lock, interrupt, &found, remark)
+    }
+
+    fn with_found(
+        trainer: Trainer<A>,
+        folder: RunFolder,
+        lock: TrainingLock,
+        interrupt: Arc<AtomicBool>,
+        found: &Found,
+        remark: &str,
+    ) -> Result<Self> {
+        let signature = trainer.game().cast().machine().signature().clone();
+        let mut books = Books::open(&folder, trainer.tally(), &signature, found)?;
+        books.log(remark)?;
+        Ok(Self {
+            trainer,
+            folder,
+            books,
+            signature,
+            interrupt,
+            _lock: lock,
+        })
+    }
+
+    /// The run.
+    pub fn trainer(&self) -> &Trainer<A> {
+        &self.trainer
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &RunFolder {
+        &self.folder
+    }
+
+    /// Trains until the run is over or somebody wants it to stop. What could not be finished is not written: the last checkpoint
+    /// counts.
+    pub fn run(&mut self, display: &mut Display) -> Result<Finish> {
+        let finish = loop {
+            if let Some(ending) = self.trainer.tally().ending.clone() {
+                break self.conclude(&ending)?;
+            }
+            let stopped = self.interrupt.load(Ordering::Relaxed);
+            let before = self.trainer.tally().iteration;
+            let iteration = match stopped {
+                true => None,
+                false => self.trainer.iterate().with_context(|| {
+                    format!(
+                        "iteration {}: training stopped; {} holds the run up to iteration {before}",
+                        before + 1,
+                        self.folder.checkpoint(LATEST).display()
+                    )
+                })?,
+            };
+            let Some(iteration) = iteration else {
+                self.books
+                    .log(&format!("interrupted after iteration {before}"))?;
+                break Finish::Interrupted { iteration: before };
+            };
+            self.record(&iteration, display)?;
+        };
+        display.finish();
+        Ok(finish)
+    }
+
+    /// Writes an iteration down, and shows it.
+    fn record(&mut self, iteration: &Iteration, display: &mut Display) -> Result<()> {
+        let tally = self.trainer.tally();
+        let remark = (iteration.relearnt.as_ref())
+            .map(|learnt| self.describe(tally.iteration, tally.relearnings, learnt));
+        self.books.enter(
+            iteration,
+            tally,
+            self.trainer.traces(),
+            &self.signature,
+            remark.as_deref(),
+        )?;
+        self.trainer.save(&self.folder.checkpoint(LATEST))?;
+        if let Some(remark) = remark {
+            display.remark(&remark);
+        }
+        display.show(&self.snapshot(iteration));
+        Ok(())
+    }
+
+    /// Writes what remains to be written when a run is over.
+    fn conclude(&mut self, ending: &Ending) -> Result<Finish> {
+        self.trainer.save(&self.folder.checkpoint(FINAL))?;
+        let result = RunResult::new(&self.trainer, ending, &self.books);
+        self.books.log(&result.message)?;
+        // Last: from now on the run is over.
+        result.write(&self.folder.result())?;
+        Ok(Finish::Ended(Box::new(result)))
+    }
+
+    fn snapshot(&self, iteration: &Iteration) -> Snapshot {
+        let machine = self.trainer.machine();
+        Snapshot {
+            iteration: iteration.metrics.iteration,
+            steps: iteration.metrics.steps,
+            steps_per_second: iteration.timings.steps_per_second,
+            success: iteration.metrics.success,
+            states: machine.states().len(),
+            edges: machine.edges().len(),
+            counterexample: (self.trainer.traces().last())
+                .map(|trace| in_words(trace, &self.signature)),
+            losses: (iteration.policies.iter())
+                .map(|row| PolicyLosses {
+                    state: row.state.clone(),
+                    policy: row.policy_loss.unwrap_or(f64::NAN),
+                    value: row.value_loss.unwrap_or(f64::NAN),
+                })
+                .collect(),
+        }
+    }
+
+    /// A machine that was learnt, for people.
+    fn describe(&self, iteration: u64, number: u64, learnt: &Relearnt) -> String {
+        let proven = match learnt.minimal {
+            true => "proven minimal",
+            false => "the best in the time allowed",
+        };
+        let mut text = format!(
+            "iteration {iteration}: machine {number:03} learnt from {} traces in {:.1} ms, {proven}",
+            self.trainer.traces().len(),
+            1000.0 * learnt.time.as_secs_f64()
+        );
+        for staffing in &learnt.staffing {
+            if let Some(from) = &staffing.from {
+                text += &format!("; the policy of {} was that of {from}", staffing.part);
+            }
+        }
+        for line in learnt.machine.to_string().lines() {
+            if line.contains("->") {
+                text += &format!("\n  {line}");
+            }
+        }
+        text
+    }
+}
+
+/// A trace in one line.
+fn in_words(trace: &Trace, signature: &Signature) -> String {
+    let steps: Vec<String> = (trace.steps().iter())
+        .map(|step| signature.texts(step).join(" and "))
+        .collect();
+    format!("{}: {}", trace.kind().as_str(), steps.join(", "))
+}
+
+/// Keeps a task beside the configuration. Another one that is there is somebody's own.
+fn keep_task(path: &Path, task: &str) -> Result<()> {
+    if path.exists() && read_text(path)? != task {
+        bail!(
+            "{} is another task: name another folder with --out",
+            path.display()
+        );
+    }
+    write_atomically(path, task.as_bytes())
+}
+
+/// Refuses a configuration that is not the one which the checkpoint was made with.
+fn expect_config(folder: &RunFolder, config: &RunConfig, notes: &Notes) -> Result<()> {
+    let path = folder.config();
+    let before = RunConfig::from_toml(&notes.config, &path)?;
+    let differences = config.differences(&before)?;
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let list: Vec<String> = (differences.iter())
+        .map(|(name, now, before)| format!("{name} is {now} and was {before}"))
+        .collect();
+    bail!(
+        "{}: it was changed since the checkpoint was written: {}: put it back, or make another run with `form train --config`",
+        path.display(),
+        list.join(", ")
+    );
+}

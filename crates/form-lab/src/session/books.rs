@@ -1,0 +1,335 @@
+//! What a run writes down, iteration by iteration: traces, machines, tables, events, the log.
+//!
+//! Everything is written before the checkpoint of its iteration, so that a run which goes on from a checkpoint finds all that
+//! belongs to it, and cuts off the rest.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use form_core::{Machine, Signature, Trace, TraceFile, to_svg};
+
+use crate::atomic::{append, cannot, read_text, write_atomically};
+use crate::events::EventFile;
+use crate::metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
+use crate::run_folder::RunFolder;
+use crate::tally::{Iteration, Tally};
+
+/// The open files of a run.
+#[derive(Debug)]
+pub(super) struct Books {
+    folder: RunFolder,
+    metrics: Table<MetricsRow>,
+    timings: Table<TimingsRow>,
+    policies: Table<PoliciesRow>,
+    events: EventFile,
+    log: File,
+    /// How many traces are written.
+    traces: u64,
+    clock: Clock,
+}
+
+/// Where the time went.
+#[derive(Clone, Debug, Default)]
+struct Clock {
+    seconds: f64,
+    learning: f64,
+    last_learning: Option<f64>,
+}
+
+impl Clock {
+    fn add(&mut self, timings: &TimingsRow, learnt: bool) {
+        self.seconds = timings.seconds;
+        self.learning += timings.learning_seconds;
+        if learnt {
+            self.last_learning = Some(timings.learning_seconds);
+        }
+    }
+}
+
+/// What the files of a run say up to its checkpoint. Reading them changes nothing.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// The traces that were kept.
+    pub(super) traces: Vec<Trace>,
+    clock: Clock,
+}
+
+impl Found {
+    /// Seconds of training so far.
+    pub(super) fn seconds(&self) -> f64 {
+        self.clock.seconds
+    }
+
+    /// Reads the files, and refuses those that lack something which the checkpoint knows of.
+    pub(super) fn read(
+        folder: &RunFolder,
+        tally: &Tally,
+        signature: &Signature,
+        machine: Option<&Machine>,
+    ) -> Result<Self> {
+        let iteration = tally.iteration;
+        let metrics: Vec<MetricsRow> = rows(&folder.metrics(), iteration)?;
+        let timings: Vec<TimingsRow> = rows(&folder.timings(), iteration)?;
+        let _: Vec<PoliciesRow> = rows(&folder.policies(), iteration)?;
+        complete(&folder.metrics(), &metrics, iteration)?;
+        complete(&folder.timings(), &timings, iteration)?;
+        if let Some(machine) = machine {
+            expect_machines(folder, tally.relearnings, machine)?;
+        }
+        let mut clock = Clock::default();
+        let mut before = 0;
+        for (metrics, timings) in metrics.iter().zip(&timings) {
+            clock.add(timings, metrics.relearnings > before);
+            before = metrics.relearnings;
+        }
+        Ok(Self {
+            traces: traces(&folder.traces(), tally.traces, signature)?,
+            clock,
+        })
+    }
+}
+
+impl Books {
+    /// The files of a run that begins, or goes on after what was found: whatever comes later is cut off.
+    pub(super) fn open(
+        folder: &RunFolder,
+        tally: &Tally,
+        signature: &Signature,
+        found: &Found,
+    ) -> Result<Self> {
+        let iteration = tally.iteration;
+        write_traces(&folder.traces(), &found.traces, signature)?;
+        for later in folder.machines()? {
+            let number = later
+                .file_stem()
+                .and_then(|stem| stem.to_str()?.parse().ok());
+            if number.is_none_or(|number: u64| number > tally.relearnings) {
+                remove(&later.with_extension("svg"))?;
+                remove(&later)?;
+            }
+        }
+        let log = folder.log();
+        Ok(Self {
+            metrics: Table::resume(&folder.metrics(), iteration)?,
+            timings: Table::resume(&folder.timings(), iteration)?,
+            policies: Table::resume(&folder.policies(), iteration)?,
+            events: EventFile::create(folder.path(), (iteration > 0).then_some(iteration))?,
+            log: (File::options().create(true).append(true).open(&log))
+                .map_err(|error| cannot("write", &log, error))?,
+            folder: folder.clone(),
+            traces: tally.traces,
+            clock: found.clock.clone(),
+        })
+    }
+
+    /// Where they are.
+    pub(super) fn folder(&self) -> &RunFolder {
+        &self.folder
+    }
+
+    /// Seconds of training so far.
+    pub(super) fn seconds(&self) -> f64 {
+        self.clock.seconds
+    }
+
+    /// Seconds spent on learning machines so far.
+    pub(super) fn learning_seconds(&self) -> f64 {
+        self.clock.learning
+    }
+
+    /// Those of the last machine.
+    pub(super) fn last_learning_seconds(&self) -> Option<f64> {
+        self.clock.last_learning
+    }
+
+    /// Adds lines to the log.
+    pub(super) fn log(&mut self, text: &str) -> Result<()> {
+        append(
+            &mut self.log,
+            &self.folder.log(),
+            format!("{text}\n").as_bytes(),
+        )
+    }
+
+    /// Writes down an iteration. All of it is on the disk when this returns, but for the events and the log.
+    pub(super) fn enter(
+        &mut self,
+        iteration: &Iteration,
+        tally: &Tally,
+        traces: &[Trace],
+        signature: &Signature,
+        remark: Option<&str>,
+    ) -> Result<()> {
+        if tally.traces > self.traces {
+            write_traces(&self.folder.traces(), traces, signature)?;
+            self.traces = tally.traces;
+        }
+        if let Some(learnt) = &iteration.relearnt {
+            write_machine(&self.folder, tally.relearnings, &learnt.machine)?;
+        }
+        self.metrics.append(&iteration.metrics)?;
+        self.timings.append(&iteration.timings)?;
+        for row in &iteration.policies {
+            self.policies.append(row)?;
+        }
+        self.metrics.sync()?;
+        self.timings.sync()?;
+        self.policies.sync()?;
+        self.clock
+            .add(&iteration.timings, iteration.relearnt.is_some());
+        let scalars = scalars(iteration);
+        let scalars = scalars.iter().map(|(tag, value)| (tag.as_str(), *value));
+        self.events.append(iteration.metrics.iteration, scalars)?;
+        if let Some(remark) = remark {
+            self.log(remark)?;
+        }
+        self.log(&line(iteration))
+    }
+}
+
+/// Writes a machine and its picture.
+pub(super) fn write_machine(folder: &RunFolder, number: u64, machine: &Machine) -> Result<()> {
+    let number = usize::try_from(number)?;
+    let picture = to_svg(machine);
+    write_atomically(&folder.machine_picture(number), picture.as_bytes())?;
+    write_atomically(&folder.machine(number), machine.to_string().as_bytes())
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match path.exists() {
+        true => fs::remove_file(path).map_err(|error| cannot("remove", path, error)),
+        false => Ok(()),
+    }
+}
+
+/// The rows of a table up to an iteration. Before the first one there need not be a table.
+fn rows<R: Row>(path: &Path, iteration: u64) -> Result<Vec<R>> {
+    if iteration == 0 && !path.exists() {
+        return Ok(Vec::new());
+    }
+    let mut rows: Vec<R> = read_rows(path)?;
+    rows.retain(|row| row.iteration() <= iteration);
+    Ok(rows)
+}
+
+/// Refuses a table that has not one row an iteration.
+fn complete<R: Row>(path: &Path, rows: &[R], iteration: u64) -> Result<()> {
+    let expected = 1..=iteration;
+    let found = rows.iter().map(Row::iteration);
+    if found.clone().eq(expected.clone()) {
+        return Ok(());
+    }
+    let wrong = (found.map(Some).chain([None]))
+        .zip(expected.map(Some).chain([None]))
+        .position(|(found, expected)| found != expected);
+    bail!(
+        "{}: the checkpoint was made after iteration {iteration}, and there is not one row for each until then: row {} is wrong or missing; {NEW_RUN}",
+        path.display(),
+        wrong.unwrap_or(0) + 1
+    );
+}
+
+/// What helps when something is gone: runs are determined by their configuration.
+const NEW_RUN: &str = "put it back from a copy, or make the same run anew with `form train --config` and this folder's config.toml";
+
+fn expect_machines(folder: &RunFolder, relearnings: u64, last: &Machine) -> Result<()> {
+    for number in 0..=usize::try_from(relearnings)? {
+        let path = folder.machine(number);
+        if !path.is_file() {
+            bail!("{} is missing: {NEW_RUN}", path.display());
+        }
+        if number as u64 == relearnings && read_text(&path)? != last.to_string() {
+            bail!(
+                "{} is not the machine of the checkpoint: {NEW_RUN}",
+                path.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The first traces of a file, as many as there were at the checkpoint.
+fn traces(path: &Path, count: u64, signature: &Signature) -> Result<Vec<Trace>> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let file = File::open(path).map_err(|error| cannot("read", path, error))?;
+    let found = TraceFile::new(&path.display().to_string(), file)?.traces(signature)?;
+    if (found.len() as u64) < count {
+        bail!(
+            "{}: {} traces, and the checkpoint was made with {count}: {NEW_RUN}",
+            path.display(),
+            found.len()
+        );
+    }
+    let kept = found.into_iter().take(usize::try_from(count)?);
+    Ok(kept.map(|(_, trace)| trace).collect())
+}
+
+fn write_traces(path: &Path, traces: &[Trace], signature: &Signature) -> Result<()> {
+    let atoms: Vec<String> = signature.atoms().iter().map(ToString::to_string).collect();
+    let mut text = serde_json::json!({ "signature": atoms }).to_string() + "\n";
+    for trace in traces {
+        text += &trace.to_json(signature);
+        text += "\n";
+    }
+    write_atomically(path, text.as_bytes())
+}
+
+/// What TensorBoard shows of an iteration.
+fn scalars(iteration: &Iteration) -> Vec<(String, f64)> {
+    let (metrics, timings) = (&iteration.metrics, &iteration.timings);
+    let mut scalars: Vec<(String, Option<f64>)> = [
+        ("episodes/success", metrics.success),
+        ("episodes/return", metrics.return_),
+        ("episodes/length", metrics.length),
+        ("episodes/shaped_return", metrics.shaped_return),
+        ("machine/states", Some(metrics.states as f64)),
+        ("machine/edges", Some(metrics.edges as f64)),
+        ("machine/relearnings", Some(metrics.relearnings as f64)),
+        (
+            "machine/counterexamples",
+            Some(metrics.counterexamples as f64),
+        ),
+        ("machine/traces", Some(metrics.traces as f64)),
+        ("time/steps", Some(metrics.steps as f64)),
+        ("time/steps_per_second", Some(timings.steps_per_second)),
+        ("time/rollout_seconds", Some(timings.rollout_seconds)),
+        ("time/update_seconds", Some(timings.update_seconds)),
+        ("time/learning_seconds", Some(timings.learning_seconds)),
+    ]
+    .map(|(tag, value)| (tag.to_owned(), value))
+    .into();
+    for row in &iteration.policies {
+        let tag = |what: &str| format!("policy/{}/{what}", row.state);
+        scalars.extend([
+            (tag("policy_loss"), row.policy_loss),
+            (tag("value_loss"), row.value_loss),
+            (tag("entropy"), row.entropy),
+            (tag("kl"), row.kl),
+            (tag("samples"), Some(row.samples as f64)),
+        ]);
+    }
+    (scalars.into_iter())
+        .filter_map(|(tag, value)| Some((tag, value?)))
+        .collect()
+}
+
+/// An iteration in the log.
+fn line(iteration: &Iteration) -> String {
+    let (metrics, timings) = (&iteration.metrics, &iteration.timings);
+    let mut line = format!(
+        "{:.1} s: iteration {}: {} steps, {:.0} a second, {} episodes",
+        timings.seconds,
+        metrics.iteration,
+        metrics.steps,
+        timings.steps_per_second,
+        metrics.episodes
+    );
+    if let Some(success) = metrics.success {
+        let _ = write!(line, ", success {:.1} %", 100.0 * success);
+    }
+    line
+}

@@ -1,0 +1,123 @@
+//! The joint loop on a small world: machine and policies are learnt together, and what was found stays true.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use form_core::Kind;
+use form_lab::{Arena, Ending, GridArena, Method, RunConfig, Trainer};
+
+use crate::tiny::config;
+
+fn trainer(config: RunConfig) -> Trainer<GridArena> {
+    let arena = GridArena::new(&config).unwrap();
+    Trainer::new(config, arena, Arc::default()).unwrap()
+}
+
+#[test]
+fn the_machine_of_the_task_is_learnt_from_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = trainer(config(folder.path(), Method::Form));
+    assert_eq!(run.machine().edges().len(), 0);
+    let mut learnt = 0;
+    let mut steps = 0;
+    for number in 1..=6 {
+        let iteration = run.iterate().unwrap().unwrap();
+        let row = &iteration.metrics;
+        assert_eq!(row.iteration, number);
+        assert!(row.steps > steps);
+        steps = row.steps;
+        learnt += u64::from(iteration.relearnt.is_some());
+        assert_eq!(row.relearnings, learnt);
+        assert_eq!(row.traces, run.traces().len() as u64);
+        // A machine that is wrong is nothing to train with: an iteration learns a machine or policies.
+        assert!(iteration.relearnt.is_none() || iteration.policies.is_empty());
+        // No trace that was kept is contradicted by the machine that was learnt last.
+        if learnt > 0 {
+            let machine = run.game().cast().machine();
+            assert!((run.traces().iter()).all(|trace| trace.disagreement(machine).is_none()));
+        }
+        assert_eq!(
+            iteration.ending,
+            (number == 6).then_some(Ending::OutOfIterations)
+        );
+    }
+    assert!(learnt > 0);
+    assert!(run.traces().iter().any(|trace| trace.kind() == Kind::Goal));
+    // Two red checkpoints lie about and then the goal: the machine says so in as many states as the task's own.
+    let truth = run.arena().truth().unwrap();
+    assert_eq!(run.machine().states().len(), truth.states().len());
+    assert_eq!(run.machine().edges().len(), truth.edges().len());
+}
+
+#[test]
+fn a_given_machine_stays_and_is_trained_with_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = trainer(config(folder.path(), Method::Handcrafted));
+    let iteration = run.iterate().unwrap().unwrap();
+    assert_eq!(run.tally().relearnings, 0);
+    assert_eq!(iteration.metrics.counterexamples, 0);
+    assert!(!iteration.policies.is_empty());
+    assert_eq!(Some(run.machine()), run.arena().truth());
+}
+
+#[test]
+fn a_wrong_machine_to_start_from_is_corrected() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config(folder.path(), Method::Form);
+    config.machine = Some("initial u0\naccept u1\nu0 -> u1 : goal\n".to_owned());
+    let mut run = trainer(config);
+    while run.tally().ending.is_none() {
+        run.iterate().unwrap().unwrap();
+    }
+    assert!(run.tally().relearnings > 0);
+    assert_ne!(run.machine().states().len(), 2);
+}
+
+#[test]
+fn every_method_trains() {
+    for method in Method::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = config(folder.path(), method);
+        config.iterations = 4;
+        let mut run = trainer(config);
+        let mut trained = 0;
+        while run.tally().ending.is_none() {
+            trained += run.iterate().unwrap().unwrap().policies.len();
+        }
+        assert!(trained > 0, "{method}");
+        assert_eq!(
+            run.tally().relearnings > 0,
+            method.learns_machine(),
+            "{method}"
+        );
+    }
+}
+
+#[test]
+fn a_run_that_is_told_to_stop_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), Method::Handcrafted);
+    let arena = GridArena::new(&config).unwrap();
+    let stop = Arc::new(AtomicBool::new(true));
+    let mut run = Trainer::new(config, arena, stop).unwrap();
+    assert!(run.iterate().unwrap().is_none());
+}
+
+/// A learning rate beyond all bounds: the policy that broke is named.
+#[test]
+fn losses_that_are_no_numbers_end_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config(folder.path(), Method::Handcrafted);
+    config.set("ppo.learning_rate", "1e38").unwrap();
+    let mut run = trainer(config);
+    let error = loop {
+        match run.iterate() {
+            Ok(iteration) => assert!(iteration.unwrap().ending.is_none()),
+            Err(error) => break format!("{error:#}"),
+        }
+    };
+    assert!(
+        error.contains("the policy of state u") && error.contains("training diverged"),
+        "{error}"
+    );
+}
