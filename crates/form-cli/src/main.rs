@@ -7,6 +7,8 @@ mod check;
 mod convert;
 mod diff;
 mod draw;
+mod eval;
+mod follow;
 mod ground;
 mod input;
 mod learn;
@@ -17,6 +19,7 @@ mod show;
 mod tasks;
 mod traces;
 mod train;
+mod transfer;
 mod world;
 
 use std::process::ExitCode;
@@ -45,6 +48,8 @@ enum Command {
     Record(record::Args),
     Play(play::Args),
     Train(train::Args),
+    Eval(eval::Args),
+    Transfer(transfer::Args),
     Bench(bench::Args),
 }
 
@@ -69,6 +74,8 @@ fn main() -> ExitCode {
         Command::Record(args) => record::run(args),
         Command::Play(args) => play::run(args),
         Command::Train(args) => train::run(args),
+        Command::Eval(args) => eval::run(args),
+        Command::Transfer(args) => transfer::run(args),
         Command::Bench(args) => bench::run(args),
     };
     match result {

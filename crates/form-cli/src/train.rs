@@ -1,16 +1,14 @@
 //! `form train`: learn a task's machine and its policies, in a folder that a stopped run goes on from.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use form_lab::{
-    Display, Finish, GridArena, Method, Preset, Resumed, RunConfig, RunFolder, RunResult, Session,
-};
-use serde_json::json;
+use form_lab::{GridArena, Method, Preset, Resumed, RunConfig, Session, begin_transfer};
+use serde_json::Value;
 
-use crate::output::count;
-use crate::{Answer, input, output};
+use crate::follow::FollowArgs;
+use crate::{Answer, follow, input, output};
 
 /// Learn the machine of a task and policies that exploit it
 ///
@@ -60,18 +58,8 @@ pub struct Args {
     /// Go on with a run that was stopped
     #[arg(long, value_name = "DIR", conflicts_with_all = ["method", "machine", "preset", "progress", "seed", "iterations", "layouts", "set", "config", "out"])]
     resume: Option<PathBuf>,
-    /// How many threads to use; the result does not depend on it
-    #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
-    threads: Option<usize>,
-    /// Exit with 1 if the success rate is below this at the end
-    #[arg(long, value_name = "RATE", value_parser = rate)]
-    require_success: Option<f64>,
-    /// Show no progress
-    #[arg(long)]
-    quiet: bool,
-    /// Print one JSON object at the end
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    follow: FollowArgs,
 }
 
 fn method_parser() -> impl TypedValueParser<Value = Method> {
@@ -91,50 +79,35 @@ fn preset_parser() -> impl TypedValueParser<Value = Preset> {
     })
 }
 
-/// A share: `0.99`.
-fn rate(text: &str) -> Result<f64, String> {
-    let rate = text.parse().ok();
-    rate.filter(|rate| (0.0..=1.0).contains(rate))
-        .ok_or_else(|| "expected a share from 0 to 1, as in 0.99".to_owned())
-}
-
 pub fn run(args: &Args) -> Result<Answer> {
-    input::use_threads(args.threads)?;
+    input::use_threads(args.follow.threads)?;
     let interrupt = input::interrupt()?;
     let mut session = match &args.resume {
         Some(path) => match Session::resume(path, interrupt)? {
-            Resumed::Session(session) => session,
+            Resumed::Session(session) => *session,
             Resumed::Ended(result) => {
                 output::remark(&format!(
                     "{}: the run is over, there is nothing to go on with",
                     path.display()
                 ));
-                return report(args, path, &result);
+                return follow::report(&args.follow, path, &result, &Value::Null);
             }
         },
         None => {
             let config = config(args)?;
             config.check()?;
             let arena = GridArena::new(&config)?;
-            let path = match &args.out {
-                Some(path) => path.clone(),
-                None => free_folder(&config, arena.task().name()),
-            };
-            Box::new(Session::begin(config, arena, &path, interrupt)?)
+            let name = format!("{}-{}-{}", arena.task().name(), config.method, config.seed);
+            let path = args.out.clone();
+            let path = path.unwrap_or_else(|| follow::free_folder(&name));
+            match config.transfer {
+                // The configuration of a run that began with the policies of another one.
+                Some(_) => begin_transfer(config, None, arena, &path, interrupt)?.0,
+                None => Session::begin(config, arena, &path, interrupt)?,
+            }
         }
     };
-    let folder = session.folder().clone();
-    let mut display = match args.quiet {
-        true => Display::quiet(),
-        false => Display::stderr(Some(session.trainer().config().iterations)),
-    };
-    display.remark(&format!("the run is in {}", folder.path().display()));
-    let finish = session.run(&mut display)?;
-    drop(display);
-    match finish {
-        Finish::Ended(result) => report(args, folder.path(), &result),
-        Finish::Interrupted { iteration } => interrupted(args, &folder, iteration),
-    }
+    follow::follow(&args.follow, &mut session, &[], &Value::Null)
 }
 
 /// The configuration that the arguments ask for.
@@ -162,75 +135,6 @@ fn config(args: &Args) -> Result<RunConfig> {
     config.seed = args.seed.unwrap_or(config.seed);
     config.iterations = args.iterations.unwrap_or(config.iterations);
     config.layouts = args.layouts.unwrap_or(config.layouts);
-    for setting in &args.set {
-        let (key, value) = setting.split_once('=').with_context(|| {
-            format!("--set {setting}: expected a name and a value, as in ppo.gamma=0.99")
-        })?;
-        config
-            .set(key.trim(), value.trim())
-            .with_context(|| format!("--set {setting}"))?;
-    }
+    follow::set_all(&mut config, &args.set)?;
     Ok(config)
-}
-
-/// The default folder of a run, with a number if it is taken.
-fn free_folder(config: &RunConfig, task: &str) -> PathBuf {
-    let name = format!("{task}-{}-{}", config.method, config.seed);
-    let path = Path::new("runs").join(&name);
-    let numbered = (2..).map(|number| Path::new("runs").join(format!("{name}-{number}")));
-    let mut candidates = std::iter::once(path.clone()).chain(numbered);
-    candidates.find(|path| !path.exists()).unwrap_or(path)
-}
-
-/// Says what the run came to.
-fn report(args: &Args, path: &Path, result: &RunResult) -> Result<Answer> {
-    let reached = |least: f64| result.success.is_some_and(|success| success >= least);
-    let missed = args.require_success.filter(|least| !reached(*least));
-    if args.json {
-        let mut value = serde_json::to_value(result)?;
-        value["run"] = json!(path.display().to_string());
-        output::print_json(&value)?;
-    } else {
-        let mut text = result.machine.clone().unwrap_or_default();
-        text += &format!("# {}\n", result.message);
-        if let Some(success) = result.success {
-            text += &format!("# success {:.1} %\n", 100.0 * success);
-        }
-        text += &format!(
-            "# {}, {} steps in {:.1} s; {} learnt in {:.2} s from {}\n",
-            count(usize::try_from(result.iterations)?, "iteration"),
-            result.steps,
-            result.seconds,
-            count(usize::try_from(result.relearnings)?, "machine"),
-            result.learning_seconds,
-            count(usize::try_from(result.traces)?, "trace"),
-        );
-        let path = path.display();
-        text += &format!("# the run is in {path}; next: form eval {path}\n");
-        output::print(&text)?;
-    }
-    if let Some(least) = missed {
-        output::remark(&format!(
-            "the success rate is below the {least} of --require-success"
-        ));
-    }
-    Ok(match missed.is_some() || result.ending == "no-machine" {
-        true => Answer::No,
-        false => Answer::Yes,
-    })
-}
-
-fn interrupted(args: &Args, folder: &RunFolder, iteration: u64) -> Result<Answer> {
-    let path = folder.path().display();
-    if args.json {
-        output::print_json(&json!({
-            "ending": "interrupted",
-            "iterations": iteration,
-            "run": path.to_string(),
-        }))?;
-    }
-    output::remark(&format!(
-        "interrupted after iteration {iteration}; go on with: form train --resume {path}"
-    ));
-    Ok(Answer::No)
 }

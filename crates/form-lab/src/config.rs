@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arena::is_file;
 use crate::atomic::read_text;
+use crate::transfer::Retrain;
 
 /// How a task is learnt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -161,6 +162,21 @@ pub struct RunConfig {
     pub ppo: PpoConfig,
     /// Their networks.
     pub network: NetworkStyle,
+    /// Whose policies it begins with, if not with fresh ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<TransferConfig>,
+}
+
+/// Whose policies a run begins with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransferConfig {
+    /// The task that they were trained in.
+    pub from: String,
+    /// Their checkpoint. A run keeps a copy of it beside its configuration.
+    pub checkpoint: String,
+    /// Which of them are trained further.
+    pub retrain: Retrain,
 }
 
 /// When a run stops before its last iteration.
@@ -244,6 +260,7 @@ impl RunConfig {
                 memory: memory(method),
                 ..NetworkStyle::default()
             },
+            transfer: None,
         }
     }
 
@@ -378,15 +395,19 @@ impl RunConfig {
         Ok(config)
     }
 
-    /// Reads a file from the disk. A task file that it names is found beside it.
+    /// Reads a file from the disk. Task files and checkpoints that it names are found beside it.
     pub fn open(path: &Path) -> Result<Self> {
         let mut config = Self::from_toml(&read_text(path)?, path)?;
-        if is_file(&config.task)
-            && let Some(folder) = path.parent()
-        {
-            let task = folder.join(&config.task);
-            config.task = (task.to_str().map(str::to_owned))
-                .with_context(|| format!("{}: not a path of letters", task.display()))?;
+        let beside = |name: &str| {
+            let found = path.parent().unwrap_or(Path::new("")).join(name);
+            (found.to_str().map(str::to_owned))
+                .with_context(|| format!("{}: not a path of letters", found.display()))
+        };
+        if is_file(&config.task) {
+            config.task = beside(&config.task)?;
+        }
+        if let Some(transfer) = &mut config.transfer {
+            transfer.checkpoint = beside(&transfer.checkpoint)?;
         }
         Ok(config)
     }

@@ -16,7 +16,7 @@ use crate::train::{cast, game};
 pub struct EvaluationPlan {
     /// On which maps.
     pub split: Split,
-    /// How many episodes, at least: every world plays as many as the others.
+    /// How many episodes; at least one.
     pub episodes: usize,
     /// How actions are chosen.
     pub choice: Choice,
@@ -24,7 +24,7 @@ pub struct EvaluationPlan {
     pub seed: u64,
 }
 
-/// What came of it. Intervals are of 95 % confidence, over episodes.
+/// What came of it. Intervals are of 95 % confidence, over episodes. An episode is a success, a dead end, out of time, or cut off.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
     /// On maps that were held out from training?
@@ -33,21 +33,26 @@ pub struct Evaluation {
     pub greedy: bool,
     /// How many episodes were played.
     pub episodes: u64,
-    /// How many of them completed the task.
+    /// How many of them completed the task, by what the world says.
     pub successes: u64,
-    /// The share of those, which is the mean unshaped return, too.
+    /// The share of those.
     pub success: f64,
     /// Wilson's interval of it.
     pub success_interval: Interval,
+    /// The mean unshaped return: 1 for an episode that completed the task, 0 for any other.
+    #[serde(rename = "return")]
+    pub return_: f64,
     /// The mean number of steps.
     pub length: f64,
-    /// Student's interval of it.
+    /// Student's interval of it; none of a single episode.
     pub length_interval: Option<Interval>,
     /// How many episodes ended where the task had become impossible.
     pub dead_ends: u64,
     /// How many ran out of time.
     pub out_of_time: u64,
-    /// How many the machine was wrong about.
+    /// How many were cut off because the machine thought them over while the world went on.
+    pub cut_off: u64,
+    /// How many the machine was wrong about, however they ended: those cut off, and those whose end it did not see.
     pub refuted: u64,
 }
 
@@ -66,7 +71,8 @@ pub fn evaluate<A: Arena>(
     Ok(judge(plan, &episodes))
 }
 
-/// Plays the episodes of a plan.
+/// Plays the episodes of a plan: as many as it says, in the order of their numbers and worlds. On a set of maps that holds no more
+/// than there are episodes, every map is played.
 pub fn play<A: Arena>(
     config: &RunConfig,
     arena: &A,
@@ -74,23 +80,28 @@ pub fn play<A: Arena>(
     agents: &mut [Agent],
     plan: &EvaluationPlan,
 ) -> Result<Vec<Episode>> {
-    let count = plan.episodes.clamp(1, WORLDS);
+    let wanted = plan.episodes.max(1);
+    let rounds = wanted.div_ceil(WORLDS);
+    let count = wanted.div_ceil(rounds);
     let worlds = arena.worlds(count, plan.seed, plan.split)?;
     let cast = cast(config, &worlds, machine)?;
     let mut game = game(config, worlds, cast)?;
-    let each = plan.episodes.div_ceil(count).max(1) as u64;
     let mut random = generator(plan.seed, Stream::Other(0));
-    Ok(game.play(agents, each, plan.choice, &mut random)?)
+    let mut played = game.play(agents, rounds as u64, plan.choice, &mut random)?;
+    // Those that are too many are chosen beforehand, not by how long they took.
+    played.sort_by_key(|episode| (episode.number, episode.world));
+    played.truncate(wanted);
+    Ok(played)
 }
 
 fn judge(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
     let count = |what: &dyn Fn(&Episode) -> bool| {
         episodes.iter().filter(|episode| what(episode)).count() as u64
     };
-    let refuted = |episode: &Episode| episode.counterexample.is_some();
-    let ended = |outcome| move |episode: &Episode| episode.outcome == outcome && !refuted(episode);
+    let ended = |outcome| move |episode: &Episode| episode.outcome == outcome;
     let successes = count(&Episode::is_success);
     let total = episodes.len() as u64;
+    let success = successes as f64 / total.max(1) as f64;
     let lengths: Vec<f64> = episodes
         .iter()
         .map(|episode| episode.steps() as f64)
@@ -100,15 +111,17 @@ fn judge(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
         greedy: plan.choice == Choice::Greedy,
         episodes: total,
         successes,
-        success: successes as f64 / total.max(1) as f64,
+        success,
         success_interval: proportion_interval(successes, total, CONFIDENCE).unwrap_or(Interval {
             low: 0.0,
             high: 1.0,
         }),
+        return_: success,
         length: mean(&lengths).unwrap_or(0.0),
         length_interval: mean_interval(&lengths, CONFIDENCE),
         dead_ends: count(&ended(Outcome::DeadEnd)),
         out_of_time: count(&ended(Outcome::OutOfTime)),
-        refuted: count(&refuted),
+        cut_off: count(&ended(Outcome::Running)),
+        refuted: count(&|episode: &Episode| episode.counterexample.is_some()),
     }
 }

@@ -43,12 +43,14 @@ mod statistics;
 mod summary;
 mod tally;
 mod train;
+mod trained;
 mod transfer;
 
 pub use arena::{Arena, CopiesArena, GridArena, task};
 pub use atomic::{remove_unfinished, write_atomically, write_atomically_with};
 pub use config::{
-    ActionsName, LearningConfig, Method, Preset, RunConfig, StartsName, StopConfig, ViewName,
+    ActionsName, LearningConfig, Method, Preset, RunConfig, StartsName, StopConfig,
+    TransferConfig, ViewName,
 };
 pub use curves::{Average, Axis, Curve, Figure, Panel, Scale, Spread, averages};
 pub use display::{Display, PolicyLosses, Snapshot};
@@ -67,4 +69,5 @@ pub use summary::{
 
 pub use tally::{Ending, Iteration, Relearnt, Tally};
 pub use train::Trainer;
-pub use transfer::{PolicyTransfer, Retrain, inherit, transferred};
+pub use trained::TrainedRun;
+pub use transfer::{ORIGIN, PolicyTransfer, Retrain, begin_transfer, inherit, transferred};

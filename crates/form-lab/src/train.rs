@@ -18,6 +18,7 @@ use form_rl::{
 
 use crate::arena::Arena;
 use crate::config::{Method, RunConfig};
+use crate::evaluation::{Evaluation, EvaluationPlan, evaluate};
 use crate::metrics::{MetricsRow, PoliciesRow, TimingsRow};
 use crate::staff::{Staffing, staff};
 use crate::tally::{Ending, Iteration, Notes, Relearnt, Tally};
@@ -137,6 +138,12 @@ impl<A: Arena> Trainer<A> {
     /// What it has come to.
     pub fn tally(&self) -> &Tally {
         &self.tally
+    }
+
+    /// How good the agents are at present. Nobody learns from it, and the run goes on as if nothing had been.
+    pub fn evaluate(&mut self, plan: &EvaluationPlan) -> Result<Evaluation> {
+        let machine = self.game.cast().machine().machine();
+        evaluate(&self.config, &self.arena, machine, &mut self.agents, plan)
     }
 
     /// Writes where it stands.

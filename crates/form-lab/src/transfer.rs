@@ -4,15 +4,25 @@
 //! where a state has other indicators, those of the atoms that both tasks have are kept and the others are fresh. Then all
 //! policies are trained further, or only those whose sub-task has changed, or none: zero-shot.
 
-use anyhow::{Result, bail};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, bail};
 use form_core::{BoundMachine, StateId};
 use form_rl::{Cast, Checkpoint, Fate, Inheritance, Roles};
 use serde::{Deserialize, Serialize};
 
 use crate::arena::Arena;
-use crate::config::RunConfig;
+use crate::atomic::write_atomically;
+use crate::config::{RunConfig, TransferConfig};
+use crate::session::Session;
 use crate::staff::{columns, indicators, states};
 use crate::train::Trainer;
+use crate::trained::{TrainedRun, read_checkpoint};
+
+/// What the copy of the checkpoint that policies came from is called in a run's folder.
+pub const ORIGIN: &str = "origin.safetensors";
 
 /// Which policies are trained further.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +30,7 @@ use crate::train::Trainer;
 pub enum Retrain {
     /// None of them: they are used as they are.
     None,
-    /// Those of the states whose `forall`s range over other atoms now.
+    /// Those of the states whose `forall`s range over other atoms now, and those that could not be taken over whole.
     Changed,
     /// Those of these states.
     Named(Vec<String>),
@@ -33,10 +43,12 @@ pub enum Retrain {
 pub struct PolicyTransfer {
     /// The name of its state, or of its part.
     pub name: String,
-    /// Whether the state waits for other atoms than it did.
+    /// Whether the state waits for other atoms than it did, or there is no machine to tell.
     pub changed: bool,
     /// Whether it is trained further.
     pub retrained: bool,
+    /// Why it is, or is not.
+    pub reason: String,
     /// Tensor by tensor, what was taken over.
     pub tensors: Vec<Inheritance>,
 }
@@ -55,14 +67,70 @@ impl PolicyTransfer {
         }
         counts
     }
+
+    /// The first tensor with weights that nobody has trained.
+    fn untrained(&self) -> Option<&str> {
+        let fresh = |tensor: &&Inheritance| match tensor.fate {
+            Fate::Fresh { .. } => true,
+            Fate::Adapted { fresh, .. } => fresh > 0,
+            Fate::Loaded | Fate::Unused => false,
+        };
+        let tensor = self.tensors.iter().find(fresh);
+        tensor.map(|tensor| tensor.tensor.as_str())
+    }
 }
 
-/// The configuration of a run that starts from another one, in another task.
-pub fn transferred(source: &RunConfig, checkpoint: &Checkpoint, task: &str) -> RunConfig {
-    let mut config = source.clone();
-    config.task = task.to_owned();
-    config.machine = (checkpoint.roles != Roles::Unaided).then(|| checkpoint.machine.to_string());
-    config
+/// The configuration of a run that begins with the machine and the policies of another one, in another task.
+pub fn transferred(source: &TrainedRun, task: &str, retrain: Retrain) -> Result<RunConfig> {
+    let checkpoint = &source.checkpoint;
+    let file = source.file();
+    Ok(RunConfig {
+        task: task.to_owned(),
+        machine: (checkpoint.roles != Roles::Unaided).then(|| checkpoint.machine.to_string()),
+        transfer: Some(TransferConfig {
+            from: source.task_name()?,
+            checkpoint: (file.to_str().map(str::to_owned))
+                .with_context(|| format!("{}: not a path of letters", file.display()))?,
+            retrain,
+        }),
+        ..source.config.clone()
+    })
+}
+
+/// Begins a run in a new folder with the policies that its configuration names: see [`transferred`]. The folder keeps a copy of
+/// them, so that its configuration makes the same run again.
+pub fn begin_transfer<A: Arena>(
+    mut config: RunConfig,
+    source: Option<&TrainedRun>,
+    arena: A,
+    path: &Path,
+    interrupt: Arc<AtomicBool>,
+) -> Result<(Session<A>, Vec<PolicyTransfer>)> {
+    let transfer = config.transfer.as_mut();
+    let transfer = transfer.context("the configuration names no policies to begin with")?;
+    let retrain = transfer.retrain.clone();
+    let file = std::mem::replace(&mut transfer.checkpoint, ORIGIN.to_owned());
+    let read;
+    let (checkpoint, bytes) = match source {
+        // A run that is still training may have replaced its file.
+        Some(source) => (&source.checkpoint, source.bytes()),
+        None => {
+            read = read_checkpoint(Path::new(&file))?;
+            (&read.0, read.1.as_slice())
+        }
+    };
+    let mut report = Vec::new();
+    let session = Session::begin_prepared(config, arena, path, interrupt, |trainer| {
+        report = inherit(trainer, checkpoint, &retrain)?;
+        if retrain != Retrain::None && report.iter().all(|policy| !policy.retrained) {
+            bail!(
+                "no policy would be trained: none of them waits for other atoms than before; name some, or train all of them (full), or none (none)"
+            );
+        }
+        Ok(())
+    })?;
+    write_atomically(&session.folder().path().join(ORIGIN), bytes)?;
+    Ok((session, report))
 }
 
 /// Gives the policies of a checkpoint to a run that has just begun.
@@ -72,6 +140,12 @@ pub fn inherit<A: Arena>(
     retrain: &Retrain,
 ) -> Result<Vec<PolicyTransfer>> {
     let cast = trainer.game().cast().clone();
+    if cast.roles() != checkpoint.roles {
+        bail!(
+            "the method {} shares the work out in another way than the run that the policies come from: keep its method",
+            trainer.config().method
+        );
+    }
     if let Retrain::Named(names) = retrain {
         let parts = || cast.parts().iter().map(|part| part.name.as_str());
         if let Some(unknown) = names.iter().find(|name| !parts().any(|part| part == *name)) {
@@ -88,42 +162,63 @@ pub fn inherit<A: Arena>(
         .collect();
     let mut report = Vec::new();
     for (place, agent) in trainer.agents_mut().iter_mut().enumerate() {
-        let name = agent.name().to_owned();
-        let Some(policy) = checkpoint
-            .policies
-            .iter()
-            .find(|policy| policy.name == name)
-        else {
-            continue;
+        let mut policy = PolicyTransfer {
+            name: agent.name().to_owned(),
+            changed: false,
+            retrained: false,
+            reason: String::new(),
+            tensors: Vec::new(),
         };
-        let maps = [
-            (
-                "indicators",
-                columns(&indicators(&cast, place), &policy.indicators),
-            ),
-            ("machine", columns(&states(&cast), &states_before)),
-        ];
-        let tensors = agent.inherit(&policy.network, &maps);
-        let changed = is_changed(&cast, place, &before);
-        let retrained = match retrain {
-            Retrain::None => false,
-            Retrain::Changed => changed,
-            Retrain::Named(names) => names.contains(&name),
-            Retrain::Full => true,
-        };
-        agent.freeze(!retrained);
-        report.push(PolicyTransfer {
-            name,
-            changed,
-            retrained,
-            tensors,
-        });
+        let mut old = checkpoint.policies.iter();
+        if let Some(old) = old.find(|old| old.name == policy.name) {
+            let maps = [
+                (
+                    "indicators",
+                    columns(&indicators(&cast, place), &old.indicators),
+                ),
+                ("machine", columns(&states(&cast), &states_before)),
+            ];
+            policy.tensors = agent.inherit(&old.network, &maps);
+        }
+        let difference = difference(&cast, place, &before);
+        policy.changed = difference.is_some();
+        (policy.retrained, policy.reason) = decide(&policy, difference, retrain);
+        agent.freeze(!policy.retrained);
+        report.push(policy);
     }
     Ok(report)
 }
 
-/// Whether the states of a part wait for other atoms than they did.
-fn is_changed(cast: &Cast, place: usize, before: &BoundMachine) -> bool {
+/// Whether a policy is trained further, and why.
+fn decide(
+    policy: &PolicyTransfer,
+    difference: Option<String>,
+    retrain: &Retrain,
+) -> (bool, String) {
+    let (retrained, reason) = match retrain {
+        Retrain::None => (false, "none is".to_owned()),
+        Retrain::Full => (true, "all are".to_owned()),
+        Retrain::Named(names) => match names.contains(&policy.name) {
+            true => (true, "it was named".to_owned()),
+            false => (false, "it was not named".to_owned()),
+        },
+        Retrain::Changed => match (difference, policy.untrained()) {
+            _ if policy.tensors.is_empty() => {
+                (true, "there was no such policy to take over".to_owned())
+            }
+            (Some(difference), _) => (true, difference),
+            (None, Some(tensor)) => (true, format!("not all of it could be taken over: {tensor}")),
+            (None, None) => (false, "it waits for what it waited for".to_owned()),
+        },
+    };
+    (retrained, reason)
+}
+
+/// In what the atoms that the states of a part wait for differ from what they were, if they do.
+fn difference(cast: &Cast, place: usize, before: &BoundMachine) -> Option<String> {
+    if cast.roles() == Roles::Unaided {
+        return Some("there is no machine to tell what has changed".to_owned());
+    }
     let waits = |machine: &BoundMachine, state: StateId| -> Vec<String> {
         let atoms = machine.progress_atoms(state).iter();
         atoms
@@ -131,8 +226,21 @@ fn is_changed(cast: &Cast, place: usize, before: &BoundMachine) -> bool {
             .collect()
     };
     let now = cast.machine();
+    let (mut new, mut gone) = (Vec::new(), Vec::new());
     let states = now.machine().state_ids();
-    states
-        .filter(|state| cast.agent(*state) == Some(place))
-        .any(|state| waits(now, state) != waits(before, state))
+    for state in states.filter(|state| cast.agent(*state) == Some(place)) {
+        let name = now.machine().state_name(state);
+        let mut states_before = before.machine().state_ids();
+        let old = states_before.find(|old| before.machine().state_name(*old) == name);
+        let old = old.map_or_else(Vec::new, |old| waits(before, old));
+        let now = waits(now, state);
+        new.extend(now.iter().filter(|atom| !old.contains(atom)).cloned());
+        gone.extend(old.iter().filter(|atom| !now.contains(atom)).cloned());
+    }
+    let said: Vec<String> = [("new", new), ("gone", gone)]
+        .into_iter()
+        .filter(|(_, atoms)| !atoms.is_empty())
+        .map(|(what, atoms)| format!("{what}: {}", atoms.join(", ")))
+        .collect();
+    (!said.is_empty()).then(|| format!("it waits for other atoms ({})", said.join("; ")))
 }

@@ -6,6 +6,7 @@ mod architecture;
 mod binary;
 mod broken;
 mod commands;
+mod evaluating;
 mod explain;
 mod faults;
 #[cfg(target_os = "linux")]

@@ -6,6 +6,7 @@ mod config;
 mod curves;
 #[cfg(target_os = "linux")]
 mod display;
+mod evaluation;
 mod events;
 mod joint_loop;
 mod session;
@@ -13,3 +14,4 @@ mod staff;
 mod summary;
 mod tables;
 mod tiny;
+mod transfer;

@@ -1,0 +1,135 @@
+//! Watching a run train until it is over, and saying what it came to: what `form train` and `form transfer` have in common.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use form_lab::{Display, Finish, GridArena, RunConfig, RunFolder, RunResult, Session};
+use serde_json::{Value, json};
+
+use crate::output::count;
+use crate::{Answer, input, output};
+
+/// How a run is watched
+#[derive(clap::Args)]
+pub struct FollowArgs {
+    /// How many threads to use; the result does not depend on it
+    #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
+    pub threads: Option<usize>,
+    /// Exit with 1 if the success rate is below this at the end
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub require_success: Option<f64>,
+    /// Show no progress
+    #[arg(long)]
+    pub quiet: bool,
+    /// Print one JSON object at the end
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A share: `0.99`.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok();
+    rate.filter(|rate| (0.0..=1.0).contains(rate))
+        .ok_or_else(|| "expected a share from 0 to 1, as in 0.99".to_owned())
+}
+
+/// Changes settings as `--set` says.
+pub fn set_all(config: &mut RunConfig, settings: &[String]) -> Result<()> {
+    for setting in settings {
+        let (key, value) = setting.split_once('=').with_context(|| {
+            format!("--set {setting}: expected a name and a value, as in ppo.gamma=0.99")
+        })?;
+        config
+            .set(key.trim(), value.trim())
+            .with_context(|| format!("--set {setting}"))?;
+    }
+    Ok(())
+}
+
+/// The default folder of a run, with a number if it is taken.
+pub fn free_folder(name: &str) -> PathBuf {
+    let path = Path::new("runs").join(name);
+    let numbered = (2..).map(|number| Path::new("runs").join(format!("{name}-{number}")));
+    let mut candidates = std::iter::once(path.clone()).chain(numbered);
+    candidates.find(|path| !path.exists()).unwrap_or(path)
+}
+
+/// Trains until the run is over or interrupted. `more` is what else a script is told.
+pub fn follow(
+    args: &FollowArgs,
+    session: &mut Session<GridArena>,
+    remarks: &[String],
+    more: &Value,
+) -> Result<Answer> {
+    let folder = session.folder().clone();
+    let mut display = match args.quiet {
+        true => Display::quiet(),
+        false => Display::stderr(Some(session.trainer().config().iterations)),
+    };
+    for remark in remarks {
+        display.remark(remark);
+    }
+    display.remark(&format!("the run is in {}", folder.path().display()));
+    let finish = session.run(&mut display)?;
+    drop(display);
+    match finish {
+        Finish::Ended(result) => report(args, folder.path(), &result, more),
+        Finish::Interrupted { iteration } => interrupted(args, &folder, iteration),
+    }
+}
+
+/// Says what the run came to.
+pub fn report(args: &FollowArgs, path: &Path, result: &RunResult, more: &Value) -> Result<Answer> {
+    let reached = |least: f64| result.success.is_some_and(|success| success >= least);
+    let missed = args.require_success.filter(|least| !reached(*least));
+    if args.json {
+        let mut value = serde_json::to_value(result)?;
+        value["run"] = json!(path.display().to_string());
+        for (key, more) in more.as_object().into_iter().flatten() {
+            value[key] = more.clone();
+        }
+        output::print_json(&value)?;
+    } else {
+        let mut text = result.machine.clone().unwrap_or_default();
+        text += &format!("# {}\n", result.message);
+        if let Some(success) = result.success {
+            text += &format!("# success {:.1} %\n", 100.0 * success);
+        }
+        text += &format!(
+            "# {}, {} steps in {:.1} s; {} learnt in {:.2} s from {}\n",
+            count(usize::try_from(result.iterations)?, "iteration"),
+            result.steps,
+            result.seconds,
+            count(usize::try_from(result.relearnings)?, "machine"),
+            result.learning_seconds,
+            count(usize::try_from(result.traces)?, "trace"),
+        );
+        let path = path.display();
+        text += &format!("# the run is in {path}; next: form eval {path}\n");
+        output::print(&text)?;
+    }
+    if let Some(least) = missed {
+        output::remark(&format!(
+            "the success rate is below the {least} of --require-success"
+        ));
+    }
+    Ok(match missed.is_some() || result.ending == "no-machine" {
+        true => Answer::No,
+        false => Answer::Yes,
+    })
+}
+
+fn interrupted(args: &FollowArgs, folder: &RunFolder, iteration: u64) -> Result<Answer> {
+    let path = folder.path().display();
+    if args.json {
+        output::print_json(&json!({
+            "ending": "interrupted",
+            "iterations": iteration,
+            "run": path.to_string(),
+        }))?;
+    }
+    output::remark(&format!(
+        "interrupted after iteration {iteration}; go on with: form train --resume {path}"
+    ));
+    Ok(Answer::No)
+}

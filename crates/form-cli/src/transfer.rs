@@ -1,0 +1,250 @@
+//! `form transfer`: take the machine and the policies of a run to another task, as they are or trained further there.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use form_lab::{
+    Evaluation, GridArena, PolicyTransfer, Retrain, RunConfig, TrainedRun, Trainer, begin_transfer,
+    inherit, transferred, write_atomically,
+};
+use form_rl::{Fate, Roles};
+use serde_json::{Value, json};
+
+use crate::eval::EpisodeArgs;
+use crate::follow::FollowArgs;
+use crate::{Answer, eval, follow, input, output};
+
+/// Take the machine and the policies of a run to another task
+///
+/// The machine is bound to what the other task can show, and the policies are taken over weight by weight. Then those whose
+/// `forall` ranges over other atoms are trained further (partial), or all (full), in a new run folder that `form train --resume`
+/// goes on with; or none, which measures how good they are there as they are. All settings are those of the run that they come
+/// from, unless something else is said.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  form transfer runs/all-yellow-form-1 --task all-yellow-4\n  form transfer runs/all-yellow-form-1 --task all-yellow-6 --retrain none --episodes 500\n  form transfer runs/all-yellow-form-1 --task all-yellow-6 --policies u0,u1 --iterations 100 --out runs/six"
+)]
+pub struct Args {
+    /// The folder of the run that machine and policies come from
+    run: PathBuf,
+    /// The task that they go to: a built-in one (see `form tasks`), or a task file that ends in .toml
+    #[arg(long, value_name = "TASK")]
+    task: String,
+    /// Which policies are trained further [default: partial]
+    #[arg(long, value_name = "WHICH")]
+    retrain: Option<Which>,
+    /// Train these policies further: names of states, with commas between them
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    policies: Vec<String>,
+    /// The seed of everything: maps, worlds, fresh weights [default: that of the run]
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// The most iterations [default: those of the run]
+    #[arg(long, value_name = "N")]
+    iterations: Option<u64>,
+    /// How many maps are played in turn; 0 for a new one every episode [default: as in the run]
+    #[arg(long, value_name = "K")]
+    layouts: Option<usize>,
+    /// Any setting of config.toml by its name, such as ppo.gamma=0.99; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// The new run's folder [default: runs/TASK-METHOD-SEED-transfer, with a number if there is one; none for --retrain none]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Say weight by weight what was taken over
+    #[arg(long)]
+    verbose: bool,
+    #[command(flatten)]
+    episodes: EpisodeArgs,
+    #[command(flatten)]
+    follow: FollowArgs,
+}
+
+/// Which policies are trained further
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Which {
+    /// Those whose `forall` ranges over other atoms, or those of --policies
+    Partial,
+    /// All of them
+    Full,
+    /// None of them: zero-shot
+    None,
+}
+
+pub fn run(args: &Args) -> Result<Answer> {
+    input::use_threads(args.follow.threads)?;
+    let retrain = retrain(args)?;
+    let source = TrainedRun::open(&args.run)?;
+    let mut config = transferred(&source, &args.task, retrain.clone())?;
+    config.seed = args.seed.unwrap_or(config.seed);
+    config.iterations = args.iterations.unwrap_or(config.iterations);
+    config.layouts = args.layouts.unwrap_or(config.layouts);
+    follow::set_all(&mut config, &args.set)?;
+    config.check()?;
+    let arena = GridArena::new(&config)?;
+    expect_machine(args, &source, &arena)?;
+    if retrain == Retrain::None {
+        return zero_shot(args, &source, &config, arena);
+    }
+    if args.episodes.is_given() {
+        bail!(
+            "--episodes, --held-out, --greedy and --sample belong to --retrain none: after training, use `form eval`"
+        );
+    }
+    let (task, method, seed) = (arena.task().name(), config.method, config.seed);
+    let name = format!("{task}-{method}-{seed}-transfer");
+    let path = args.out.clone();
+    let path = path.unwrap_or_else(|| follow::free_folder(&name));
+    let interrupt = input::interrupt()?;
+    let (mut session, policies) = begin_transfer(config, Some(&source), arena, &path, interrupt)?;
+    let remarks: Vec<String> = describe(&policies, args.verbose).collect();
+    let more = json!({ "from": args.run.display().to_string(), "policies": to_json(&policies) });
+    follow::follow(&args.follow, &mut session, &remarks, &more)
+}
+
+fn retrain(args: &Args) -> Result<Retrain> {
+    let named = !args.policies.is_empty();
+    Ok(match args.retrain {
+        Some(Which::Full | Which::None) if named => {
+            bail!("--policies names those that are trained further: leave --retrain out")
+        }
+        Some(Which::Full) => Retrain::Full,
+        Some(Which::None) => Retrain::None,
+        _ if named => Retrain::Named(args.policies.clone()),
+        _ => Retrain::Changed,
+    })
+}
+
+/// Refuses a task in which the machine means nothing, and says what it lacks.
+fn expect_machine(args: &Args, source: &TrainedRun, arena: &GridArena) -> Result<()> {
+    let checkpoint = &source.checkpoint;
+    if checkpoint.roles == Roles::Unaided {
+        return Ok(());
+    }
+    let bound = checkpoint.machine.bind(arena.task().signature());
+    bound.with_context(|| {
+        format!(
+            "the machine of {} does not fit the task {}",
+            args.run.display(),
+            arena.task().name()
+        )
+    })?;
+    Ok(())
+}
+
+/// Measures how good the policies are in the other task, as they are.
+fn zero_shot(
+    args: &Args,
+    source: &TrainedRun,
+    config: &RunConfig,
+    arena: GridArena,
+) -> Result<Answer> {
+    let quiet = args.follow.json;
+    let plans = args.episodes.plans(&arena, config.seed, 0);
+    let mut trainer = Trainer::new(config.clone(), arena.clone(), Arc::default())?;
+    let policies = inherit(&mut trainer, &source.checkpoint, &Retrain::None)?;
+    if !quiet {
+        let (run, task) = (args.run.display(), arena.task().name());
+        output::print(&format!("# {run} in {task}, as it is"))?;
+        for line in describe(&policies, args.verbose) {
+            output::print(&format!("# {}", line.replace('\n', "\n# ")))?;
+        }
+    }
+    let rows = eval::table(&plans, quiet, |plan| trainer.evaluate(plan))?;
+    let task = arena.task().name().to_owned();
+    let result = zero_shot_json(args, config, &task, &policies, &rows);
+    if let Some(path) = &args.out {
+        let source = Some(source);
+        let (session, _) = begin_transfer(config.clone(), source, arena, path, Arc::default())?;
+        let file = session.folder().path().join("evaluation.json");
+        write_atomically(&file, format!("{result:#}\n").as_bytes())?;
+        if !quiet {
+            let path = path.display();
+            output::print(&format!("# the policies are in {path}; form eval {path}"))?;
+        }
+    }
+    if quiet {
+        output::print_json(&result)?;
+    }
+    Ok(eval::verdict(&rows, args.follow.require_success))
+}
+
+fn zero_shot_json(
+    args: &Args,
+    config: &RunConfig,
+    task: &str,
+    policies: &[PolicyTransfer],
+    rows: &[Evaluation],
+) -> Value {
+    json!({
+        "from": args.run.display().to_string(),
+        "run": args.out.as_ref().map(|path| path.display().to_string()),
+        "task": task,
+        "method": config.method,
+        "machine": config.machine,
+        "policies": to_json(policies),
+        "evaluations": rows,
+    })
+}
+
+/// What became of the policies, for people.
+fn describe(policies: &[PolicyTransfer], verbose: bool) -> impl Iterator<Item = String> {
+    policies.iter().map(move |policy| {
+        let [loaded, adapted, fresh] = policy.counts();
+        let mut text = format!(
+            "policy {}: {loaded} tensors taken over, {adapted} adapted, {fresh} fresh; {}: {}",
+            policy.name,
+            match policy.retrained {
+                true => "trained further",
+                false => "not trained further",
+            },
+            policy.reason
+        );
+        for tensor in policy.tensors.iter().filter(|_| verbose) {
+            text += &format!("\n  {}: {}", tensor.tensor, in_words(&tensor.fate));
+        }
+        text
+    })
+}
+
+fn in_words(fate: &Fate) -> String {
+    match fate {
+        Fate::Loaded => "taken over".to_owned(),
+        Fate::Adapted { kept, fresh } => format!("adapted, {kept} columns kept, {fresh} fresh"),
+        Fate::Fresh { reason } => format!("fresh: {reason}"),
+        Fate::Unused => "only the old policy has it".to_owned(),
+    }
+}
+
+/// The same for scripts.
+fn to_json(policies: &[PolicyTransfer]) -> Value {
+    let tensor = |(name, fate): (&String, &Fate)| {
+        let mut value = match fate {
+            Fate::Loaded => json!({ "fate": "loaded" }),
+            Fate::Adapted { kept, fresh } => {
+                json!({ "fate": "adapted", "kept": kept, "fresh": fresh })
+            }
+            Fate::Fresh { reason } => json!({ "fate": "fresh", "reason": reason }),
+            Fate::Unused => json!({ "fate": "unused" }),
+        };
+        value["tensor"] = json!(name);
+        value
+    };
+    let policy = |policy: &PolicyTransfer| {
+        let [loaded, adapted, fresh] = policy.counts();
+        let tensors = (policy.tensors.iter()).map(|found| tensor((&found.tensor, &found.fate)));
+        json!({
+            "name": policy.name,
+            "changed": policy.changed,
+            "retrained": policy.retrained,
+            "reason": policy.reason,
+            "loaded": loaded,
+            "adapted": adapted,
+            "fresh": fresh,
+            "tensors": tensors.collect::<Vec<_>>(),
+        })
+    };
+    policies.iter().map(policy).collect()
+}

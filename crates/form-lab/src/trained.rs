@@ -1,0 +1,87 @@
+//! A run as whoever uses it sees it: its configuration and the last checkpoint, whether it is over or still goes on.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use form_rl::{Agent, Checkpoint};
+
+use crate::atomic::cannot;
+use crate::config::RunConfig;
+use crate::run_folder::RunFolder;
+use crate::session::{FINAL, LATEST};
+use crate::tally::{Notes, Tally};
+
+/// A run to be evaluated, or to be transferred. Nothing is written, so it may be training meanwhile.
+#[derive(Debug)]
+pub struct TrainedRun {
+    /// Its folder.
+    pub folder: RunFolder,
+    /// Its configuration, with the places of files that it names.
+    pub config: RunConfig,
+    /// Its machine and its policies.
+    pub checkpoint: Checkpoint,
+    /// What it had come to.
+    pub tally: Tally,
+    file: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl TrainedRun {
+    /// Reads a run from its folder: as it was when it was over, else as it is at present.
+    pub fn open(path: &Path) -> Result<Self> {
+        let folder = RunFolder::open(path)?;
+        let config = RunConfig::open(&folder.config())?;
+        let checkpoints = [FINAL, LATEST].map(|name| folder.checkpoint(name));
+        let Some(file) = checkpoints.into_iter().find(|file| file.exists()) else {
+            bail!(
+                "{} has no checkpoint yet: train it first, with `form train --resume {}`",
+                path.display(),
+                path.display()
+            );
+        };
+        let (checkpoint, bytes) = read_checkpoint(&file)?;
+        let notes = Notes::of(&checkpoint).with_context(|| format!("{}", file.display()))?;
+        Ok(Self {
+            folder,
+            config,
+            checkpoint,
+            tally: notes.tally,
+            file,
+            bytes,
+        })
+    }
+
+    /// The checkpoint's file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// What was in it.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The name of its task.
+    pub fn task_name(&self) -> Result<String> {
+        let written = RunConfig::from_toml(&self.folder.read_config()?, &self.folder.config())?;
+        Ok(self.folder.task_name(&written.task))
+    }
+
+    /// Its agents.
+    pub fn agents(&self) -> Result<Vec<Agent>> {
+        Ok(self.checkpoint.agents(&self.config.ppo)?)
+    }
+}
+
+/// A checkpoint, and what was in its file.
+pub(crate) fn read_checkpoint(file: &Path) -> Result<(Checkpoint, Vec<u8>)> {
+    let read = || std::fs::read(file).map_err(|error| cannot("read", file, error));
+    loop {
+        let bytes = read()?;
+        let checkpoint = Checkpoint::load(file).context("the checkpoint cannot be read")?;
+        // One that a run replaced meanwhile is read again.
+        if read()? == bytes {
+            return Ok((checkpoint, bytes));
+        }
+    }
+}
