@@ -184,10 +184,7 @@ fn main() -> Result<()> {
     let after = evaluate(&run.config, &arena, machine, &mut agents, &plan)?;
     print!("{machine}");
     println!("# {}", result.message);
-    println!(
-        "# {} iterations, {} steps",
-        result.iterations, result.steps
-    );
+    println!("# {} iterations, {} steps", result.iterations, result.steps);
     for (when, evaluation) in [("before", &before), ("after", &after)] {
         println!(
             "# {when}: {:.1} % of {} episodes succeed, in {:.1} steps on average",

@@ -52,7 +52,7 @@ pub struct Evaluation {
     pub out_of_time: u64,
     /// How many were cut off because the machine thought them over while the world went on.
     pub cut_off: u64,
-    /// How many the machine was wrong about, however they ended: those cut off, and those whose end it did not see.
+    /// How many the machine was wrong about, however they ended: those cut off, and those whose end it took for another.
     pub refuted: u64,
 }
 

@@ -49,8 +49,8 @@ mod transfer;
 pub use arena::{Arena, CopiesArena, GridArena, task};
 pub use atomic::{remove_unfinished, write_atomically, write_atomically_with};
 pub use config::{
-    ActionsName, LearningConfig, Method, Preset, RunConfig, StartsName, StopConfig,
-    TransferConfig, ViewName,
+    ActionsName, LearningConfig, Method, Preset, RunConfig, StartsName, StopConfig, TransferConfig,
+    ViewName,
 };
 pub use curves::{Average, Axis, Curve, Figure, Panel, Scale, Spread, averages};
 pub use display::{Display, PolicyLosses, Snapshot};

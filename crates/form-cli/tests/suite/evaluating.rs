@@ -55,7 +55,10 @@ fn a_table_has_both_sorts_of_maps_and_of_actions() {
     let text = done(folder.path(), "eval run --episodes 30");
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "# run: tiny by form, after 4 iterations");
-    assert!(lines[1].starts_with("maps      actions  episodes  success"), "{text}");
+    assert!(
+        lines[1].starts_with("maps      actions  episodes  success"),
+        "{text}"
+    );
     for (line, expected) in lines[2..].iter().zip([
         "training  drawn          30 ",
         "training  greedy         30 ",
@@ -68,13 +71,19 @@ fn a_table_has_both_sorts_of_maps_and_of_actions() {
     assert_same(&contents(&folder.path().join("run")), &before);
     // The numbers are those of the JSON object.
     let found = json(&done(folder.path(), "eval run --episodes 30 --json"));
-    assert_eq!((&found["task"], &found["iterations"]), (&"tiny".into(), &4.into()));
+    assert_eq!(
+        (&found["task"], &found["iterations"]),
+        (&"tiny".into(), &4.into())
+    );
     let rows = found["evaluations"].as_array().unwrap();
     assert_eq!(rows.len(), 4);
     for (row, line) in rows.iter().zip(&lines[2..]) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let success = format!("{:.1}", 100.0 * row["success"].as_f64().unwrap());
-        assert_eq!((words[0] == "held-out", words[3]), (row["held_out"] == true, &*success));
+        assert_eq!(
+            (words[0] == "held-out", words[3]),
+            (row["held_out"] == true, &*success)
+        );
         assert_eq!(row["return"], row["success"]);
         assert_eq!(words[1] == "greedy", row["greedy"] == true);
     }
@@ -102,14 +111,24 @@ fn what_cannot_be_measured_is_refused() {
     for (line, expected) in [
         ("eval", "required"),
         ("eval missing", "missing: there is no such file or folder"),
-        ("eval empty", "empty is not a run folder, it has no config.toml"),
+        (
+            "eval empty",
+            "empty is not a run folder, it has no config.toml",
+        ),
         ("eval tiny.toml", "tiny.toml is a file, not a run folder"),
-        ("eval run --episodes 0", "expected a number from 1 to 100000"),
+        (
+            "eval run --episodes 0",
+            "expected a number from 1 to 100000",
+        ),
         ("eval run --greedy --sample", "cannot be used with"),
     ] {
         let outcome = run(path, line);
         assert_eq!(outcome.code, Some(2), "form {line}: {}", outcome.stderr);
-        assert!(outcome.stderr.contains(expected), "form {line}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(expected),
+            "form {line}: {}",
+            outcome.stderr
+        );
     }
     let refused = |expected: &str| {
         let outcome = run(path, "eval run --episodes 5");
@@ -126,7 +145,11 @@ fn what_cannot_be_measured_is_refused() {
     fs::remove_file(path.join("run/checkpoints/latest.safetensors")).unwrap();
     refused("run has no checkpoint yet");
     let outcome = run(path, "eval run --episodes 5 --require-success 2");
-    assert!(outcome.stderr.contains("expected a share"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("expected a share"),
+        "{}",
+        outcome.stderr
+    );
 }
 
 #[test]
@@ -145,9 +168,18 @@ fn zero_shot_writes_nothing_but_where_it_is_told_to() {
     let before = names(folder.path());
     let line = "transfer run --task more.toml --retrain none --episodes 20";
     let text = done(folder.path(), line);
-    assert!(text.starts_with("# run in more, as it is\n# policy u0: "), "{text}");
-    assert!(text.contains(", 0 adapted, 0 fresh; not trained further: none is\n"), "{text}");
-    assert_eq!(text.lines().filter(|line| line.contains("  20  ")).count(), 4);
+    assert!(
+        text.starts_with("# run in more, as it is\n# policy u0: "),
+        "{text}"
+    );
+    assert!(
+        text.contains(", 0 adapted, 0 fresh; not trained further: none is\n"),
+        "{text}"
+    );
+    assert_eq!(
+        text.lines().filter(|line| line.contains("  20  ")).count(),
+        4
+    );
     assert_eq!(names(folder.path()), before);
     let said = json(&done(folder.path(), &format!("{line} --json --out zero")));
     let written = fs::read_to_string(folder.path().join("zero/evaluation.json")).unwrap();
@@ -173,9 +205,19 @@ fn partial_training_says_what_it_trains_and_why() {
     ] {
         assert!(outcome.stderr.contains(said), "{said}: {}", outcome.stderr);
     }
-    assert!(outcome.stdout.contains("# 3 iterations, "), "{}", outcome.stdout);
-    let said = json(&done(folder.path(), &format!("{line} --out json --json --quiet")));
-    assert_eq!((&said["from"], &said["task"]), (&"run".into(), &"more".into()));
+    assert!(
+        outcome.stdout.contains("# 3 iterations, "),
+        "{}",
+        outcome.stdout
+    );
+    let said = json(&done(
+        folder.path(),
+        &format!("{line} --out json --json --quiet"),
+    ));
+    assert_eq!(
+        (&said["from"], &said["task"]),
+        (&"run".into(), &"more".into())
+    );
     let retrained: Vec<&Value> = (said["policies"].as_array().unwrap().iter())
         .map(|policy| &policy["retrained"])
         .collect();
@@ -189,18 +231,28 @@ fn partial_training_says_what_it_trains_and_why() {
     done(folder.path(), "train --resume new --quiet");
     assert_same(&lasting(&runs[0]), &lasting(&runs[1]));
     fs::remove_dir_all(folder.path().join("run")).unwrap();
-    done(folder.path(), "train --config new/config.toml --out again --quiet");
+    done(
+        folder.path(),
+        "train --config new/config.toml --out again --quiet",
+    );
     assert_same(&lasting(&runs[2]), &lasting(&runs[1]));
 }
 
 #[test]
 fn runs_without_a_policy_a_state_are_transferred_too() {
     for method in ["single-policy", "ppo", "recurrent-ppo"] {
-        let memory = if method == "recurrent-ppo" { "--set network.memory=4" } else { "" };
+        let memory = if method == "recurrent-ppo" {
+            "--set network.memory=4"
+        } else {
+            ""
+        };
         let folder = trained(&format!("--method {method} {memory}"));
         let line = "transfer run --task more.toml --iterations 2 --quiet --json --out new";
         let said = json(&done(folder.path(), line));
-        assert_eq!((&said["method"], &said["iterations"]), (&method.into(), &2.into()));
+        assert_eq!(
+            (&said["method"], &said["iterations"]),
+            (&method.into(), &2.into())
+        );
         assert_eq!(said["policies"][0]["name"], "policy");
         assert_eq!(said["policies"][0]["retrained"], true);
     }
@@ -216,14 +268,20 @@ fn what_cannot_be_transferred_is_refused_before_there_is_a_folder() {
     let before = names(path);
     for (line, expected) in [
         ("transfer run", "--task"),
-        ("transfer missing --task more.toml", "missing: there is no such"),
+        (
+            "transfer missing --task more.toml",
+            "missing: there is no such",
+        ),
         ("transfer run --task no-such-task", "no-such-task"),
         (
             "transfer run --task pale.toml",
             "the machine of run does not fit the task tiny",
         ),
         ("transfer run --task pale.toml --retrain none", "red"),
-        ("transfer run --task tiny.toml", "no policy would be trained"),
+        (
+            "transfer run --task tiny.toml",
+            "no policy would be trained",
+        ),
         (
             "transfer run --task more.toml --policies u0,u9",
             "there is no policy `u9`; there are: ",
@@ -237,12 +295,22 @@ fn what_cannot_be_transferred_is_refused_before_there_is_a_folder() {
             "transfer run --task more.toml --episodes 5",
             "belong to --retrain none",
         ),
-        ("transfer run --task more.toml --set gamma=1", "there is no setting"),
-        ("transfer run --task more.toml --out run", "holds a run already"),
+        (
+            "transfer run --task more.toml --set gamma=1",
+            "there is no setting",
+        ),
+        (
+            "transfer run --task more.toml --out run",
+            "holds a run already",
+        ),
     ] {
         let outcome = run(path, line);
         assert_eq!(outcome.code, Some(2), "form {line}: {}", outcome.stderr);
-        assert!(outcome.stderr.contains(expected), "form {line}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(expected),
+            "form {line}: {}",
+            outcome.stderr
+        );
         assert_eq!(names(path), before, "form {line} left something behind");
     }
 }

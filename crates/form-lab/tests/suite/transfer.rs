@@ -144,7 +144,10 @@ fn indicators_are_adapted_column_by_column_by_the_names_of_atoms() {
     );
     let task = other_task(
         folder.path(),
-        &[("blue = 1", "blue = 2"), ("forall X. red(X)", "forall X. blue(X)")],
+        &[
+            ("blue = 1", "blue = 2"),
+            ("forall X. red(X)", "forall X. blue(X)"),
+        ],
     );
     let (trainer, report) = moved(&source, &task, Retrain::Changed);
     let fresh = self::trainer(trainer.config());
@@ -163,7 +166,10 @@ fn indicators_are_adapted_column_by_column_by_the_names_of_atoms() {
     assert_eq!(adapted.len(), 1);
     assert_eq!(adapted[0].tensor, "indicators.0.weight");
     assert_eq!(adapted[0].fate, Fate::Adapted { kept: 2, fresh: 0 });
-    assert_eq!(report[0].reason, "it waits for other atoms (gone: blue(o1))");
+    assert_eq!(
+        report[0].reason,
+        "it waits for other atoms (gone: blue(o1))"
+    );
     assert_eq!(retrained(&report), [("u0", true), ("u1", false)]);
 }
 
@@ -182,7 +188,10 @@ fn those_that_are_not_trained_further_stay_as_they_are_to_the_bit() {
         config.iterations = 6;
         let path = folder.path().join(format!("{expected:?}"));
         let (mut session, report) = begin(&config, Some(&source), &path, &never).unwrap();
-        assert_eq!(retrained(&report), [("u0", expected[0]), ("u1", expected[1])]);
+        assert_eq!(
+            retrained(&report),
+            [("u0", expected[0]), ("u1", expected[1])]
+        );
         let first: Vec<_> = (session.trainer().agents().iter())
             .map(|agent| bits(agent.network()))
             .collect();
@@ -204,7 +213,11 @@ fn those_that_are_not_trained_further_stay_as_they_are_to_the_bit() {
 
 #[test]
 fn zero_shot_is_what_loading_by_hand_comes_to() {
-    for method in [Method::Handcrafted, Method::SinglePolicy, Method::RecurrentPpo] {
+    for method in [
+        Method::Handcrafted,
+        Method::SinglePolicy,
+        Method::RecurrentPpo,
+    ] {
         let folder = tempfile::tempdir().unwrap();
         let source = source(folder.path(), method, &[]);
         let (mut trainer, report) = moved(&source, &more_red(folder.path()), Retrain::None);
@@ -284,8 +297,9 @@ fn a_run_with_policies_of_another_one_goes_on_and_can_be_made_again() {
             "checkpoints/final.safetensors",
             ORIGIN,
         ] {
-            let [whole, pieces, again] =
-                (&paths).each_ref().map(|path| fs::read(path.join(name)).unwrap());
+            let [whole, pieces, again] = (&paths)
+                .each_ref()
+                .map(|path| fs::read(path.join(name)).unwrap());
             assert!(whole == pieces, "{method}: {name} of the run in pieces");
             assert!(whole == again, "{method}: {name} of the run made again");
         }
@@ -299,13 +313,21 @@ fn what_could_not_be_taken_over_whole_is_trained_further() {
     let source = source(folder.path(), Method::Handcrafted, &[]);
     let task = other_task(
         folder.path(),
-        &[("[6, 6]", "[8, 8]"), ("[4, 4]", "[6, 6]"), ("name = \"tiny\"", "name = \"wide\"")],
+        &[
+            ("[6, 6]", "[8, 8]"),
+            ("[4, 4]", "[6, 6]"),
+            ("name = \"tiny\"", "name = \"wide\""),
+        ],
     );
     let (_, report) = moved(&source, &task, Retrain::Changed);
     assert_eq!(retrained(&report), [("u0", true), ("u1", true)]);
     for policy in &report {
         assert!(!policy.changed && policy.counts()[2] > 0, "{policy:?}");
-        assert!(policy.reason.contains("trunk.0.weight"), "{}", policy.reason);
+        assert!(
+            policy.reason.contains("trunk.0.weight"),
+            "{}",
+            policy.reason
+        );
     }
 }
 
