@@ -324,11 +324,52 @@ impl Strips for SumRows<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::strip::Run;
+    use super::super::vector::ARCH;
     use super::*;
 
     fn numbers(count: usize, step: usize) -> Vec<f32> {
         let number = |place| ((place * step) % 17) as f32 - 8.0;
         (0..count).map(number).collect()
+    }
+
+    /// The same bits from vectors of every width, down to single numbers.
+    #[test]
+    fn the_width_of_vectors_does_not_show() {
+        let fractions = |count, step| -> Vec<f32> {
+            let numbers = numbers(count, step).into_iter();
+            numbers.map(|x: f32| (x * 0.37).sin()).collect()
+        };
+        let (rows, length) = (7, 9);
+        for columns in [5, 16, 27, 48] {
+            let (a, b) = (fractions(rows * length, 7), fractions(length * columns, 5));
+            let run = |on: &dyn Fn(Run<Product<'_>>)| {
+                let mut c = vec![0.0; rows * columns];
+                on(Run(Product {
+                    samples: 1,
+                    rows,
+                    a: &a,
+                    a_at: Layout::rows(rows, length),
+                    lines: 1,
+                    line: 0,
+                    length,
+                    b: &b,
+                    b_row: columns,
+                    start: Start::Nothing,
+                    c: &mut c,
+                    c_at: Layout::rows(rows, columns),
+                    columns,
+                }));
+                c
+            };
+            let widest = run(&|product| ARCH.dispatch(product));
+            let single = run(&|product| pulp::Scalar::new().vectorize(product));
+            assert_eq!(widest, single, "{columns}");
+            #[cfg(target_arch = "x86_64")]
+            if let Some(narrower) = pulp::x86::V3::try_new() {
+                assert_eq!(widest, run(&|product| Simd::vectorize(narrower, product)));
+            }
+        }
     }
 
     /// Whole numbers: all sums are exact. Widths around those of vectors, heights around those of tiles.
