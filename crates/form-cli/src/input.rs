@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, bail};
 use form_core::{
     BoundMachine, Converted, ForeignFormat, Machine, Signature, ToroIcarteOptions, TraceFile,
@@ -233,6 +235,24 @@ pub fn use_threads(threads: Option<usize>) -> Result<()> {
         .num_threads(threads)
         .build_global()
         .context("cannot start the threads")
+}
+
+/// `500ms`, `60s`, `5m`, `1h`; seconds without a unit.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let number: f64 = text[..end]
+        .parse()
+        .map_err(|_| "expected a number and a unit, as in 60s".to_owned())?;
+    let unit = match &text[end..] {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        other => return Err(format!("unknown unit `{other}`: use ms, s, m or h")),
+    };
+    Duration::try_from_secs_f64(number * unit).map_err(|_| "too long".to_owned())
 }
 
 /// A number from 1 to the most that makes sense.

@@ -13,6 +13,7 @@ mod learn;
 mod output;
 mod play;
 mod record;
+mod reproduce;
 mod show;
 mod tasks;
 mod traces;
@@ -45,6 +46,7 @@ enum Command {
     Record(record::Args),
     Play(play::Args),
     Train(train::Args),
+    Reproduce(reproduce::Args),
     Bench(bench::Args),
 }
 
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Command::Record(args) => record::run(args),
         Command::Play(args) => play::run(args),
         Command::Train(args) => train::run(args),
+        Command::Reproduce(args) => reproduce::run(args),
         Command::Bench(args) => bench::run(args),
     };
     match result {

@@ -4,7 +4,7 @@ use anyhow::Result;
 use form_core::Machine;
 use form_env::{Outcome, Split, Stream, generator};
 use form_rl::{Agent, Choice, Episode};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::arena::Arena;
 use crate::config::RunConfig;
@@ -25,7 +25,7 @@ pub struct EvaluationPlan {
 }
 
 /// What came of it. Intervals are of 95 % confidence, over episodes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     /// On maps that were held out from training?
     pub held_out: bool,
