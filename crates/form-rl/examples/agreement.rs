@@ -29,9 +29,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = given.unwrap_or_else(|| temporary.path().to_owned());
     let paper = NetworkConfig::paper([13, 13, 3], &[("indicators", 4), ("machine", 4)], 7);
     // Seeds with which no sample comes to stand on a bound of the loss, where rounding would decide.
-    write(&folder.join("paper"), &paper, 1, 1)?;
-    write(&folder.join("relu"), &relu(), 1, 8)?;
-    write(&folder.join("recurrent"), &paper.recurrent(), 12, 6)
+    let byte = |rng: &mut Pcg64Mcg| rng.random_range(0..8);
+    write(&folder.join("paper"), &paper, 1, 1, byte)?;
+    write(&folder.join("relu"), &relu(), 1, 8, byte)?;
+    write(&folder.join("recurrent"), &paper.recurrent(), 12, 6, byte)?;
+    let planes = NetworkConfig::paper([13, 13, 14], &[], 3);
+    let rare = |rng: &mut Pcg64Mcg| u8::from(rng.random_range(0..20) == 0);
+    write(&folder.join("planes"), &planes, 1, 1, rare)
 }
 
 /// Relu, normalised inputs, and kernels, windows and strides other than the paper's.
@@ -69,13 +73,14 @@ fn write(
     config: &NetworkConfig,
     steps: usize,
     seed: u64,
+    byte: impl Fn(&mut Pcg64Mcg) -> u8,
 ) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let mut network = Network::new(config, &mut rng)?;
     let count = SEQUENCES * 12;
     let images: Vec<u8> = (0..count * network.image_len())
-        .map(|_| rng.random_range(0..8))
+        .map(|_| byte(&mut rng))
         .collect();
     let actions: Vec<usize> = (0..count)
         .map(|_| rng.random_range(0..network.actions()))

@@ -40,7 +40,7 @@ impl<F: Function> Layer for Activation<F> {
         vectorised(
             #[inline(always)]
             || {
-                for (y, x) in pass.output.iter_mut().zip(pass.input) {
+                for (y, x) in pass.output.iter_mut().zip(pass.input.numbers) {
                     *y = F::value(*x);
                 }
             },

@@ -133,6 +133,8 @@ pub struct Engine {
     steps: usize,
     shards: Vec<Shard>,
     gradient: Vec<f32>,
+    /// The weights as the layers' forward passes like them.
+    prepared: Vec<f32>,
 }
 
 impl Engine {
@@ -146,6 +148,7 @@ impl Engine {
             steps,
             shards: (0..SHARDS).map(|_| shard()).collect(),
             gradient: vec![0.0; network.weights().len()],
+            prepared: vec![0.0; network.weights().len()],
         }
     }
 
@@ -182,6 +185,8 @@ impl Engine {
     ) -> Result<()> {
         let sequences = self.check(network, batch)?;
         let samples = sequences * batch.steps;
+        network.prepare(&mut self.prepared);
+        let prepared = &self.prepared;
         outputs.logits.resize(samples * network.actions(), 0.0);
         outputs.values.resize(samples, 0.0);
         outputs.states.resize(sequences * network.state(), 0.0);
@@ -204,7 +209,7 @@ impl Engine {
         jobs.into_par_iter()
             .for_each(|(shard, share, logits, values, states)| {
                 for block in blocks(&share) {
-                    network.forward(batch, block.start, block.len(), &mut shard.work);
+                    network.forward(prepared, batch, block.clone(), &mut shard.work);
                     let from = block.start - share.start;
                     let (block_logits, block_values) = network.outputs(&shard.work);
                     let actions = network.actions();
@@ -233,12 +238,14 @@ impl Engine {
         loss: &L,
     ) -> Result<L::Sum> {
         let sequences = self.check(network, batch)?;
+        network.prepare(&mut self.prepared);
+        let prepared = &self.prepared;
         let sums: Vec<L::Sum> = (self.shards.par_iter_mut().enumerate())
             .map(|(number, shard)| {
                 let mut sum = L::Sum::default();
                 shard.gradient.fill(0.0);
                 for block in blocks(&share(number, sequences)) {
-                    network.forward(batch, block.start, block.len(), &mut shard.work);
+                    network.forward(prepared, batch, block.clone(), &mut shard.work);
                     sum += shard.work.judge(network, loss);
                     network.backward(&mut shard.work, &mut shard.gradient);
                 }

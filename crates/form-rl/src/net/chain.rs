@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::config::LayerConfig;
-use super::layer::{Backward, Forward, Layer, Parameter, Rows, Shape};
+use super::layer::{Backward, Forward, Input, Layer, Parameter, Rows, Shape};
 use crate::{Error, Result};
 
 /// A layer at its place in a network.
@@ -107,6 +107,12 @@ impl Chain {
             .map_or(self.input, |stage| stage.layer.output())
     }
 
+    /// Whether the first layer can do with what is not 0 of an image.
+    pub(crate) fn takes_sparse(&self) -> bool {
+        let first = self.stages.first();
+        first.is_some_and(|stage| stage.layer.takes_sparse())
+    }
+
     /// How many numbers the state of its recurrent layer has.
     pub(crate) fn state(&self) -> usize {
         self.stages.iter().map(|stage| stage.layer.state()).sum()
@@ -127,11 +133,19 @@ impl Chain {
         }
     }
 
+    /// Has every layer arrange its weights.
+    pub(crate) fn prepare(&self, weights: &[f32], prepared: &mut [f32]) {
+        for stage in &self.stages {
+            let range = stage.weights.clone();
+            (stage.layer).prepare(&weights[range.clone()], &mut prepared[range]);
+        }
+    }
+
     pub(crate) fn forward(
         &self,
         rows: Rows<'_>,
-        weights: &[f32],
-        input: &[f32],
+        [weights, prepared]: [&[f32]; 2],
+        input: Input<'_>,
         room: &mut Room,
         last_states: &mut [f32],
     ) {
@@ -139,7 +153,7 @@ impl Chain {
             let (before, after) = room.outputs.split_at_mut(place);
             let before_size = place.checked_sub(1).map(|before| self.stages[before].size);
             let input = match (before.last(), before_size) {
-                (Some(output), Some(size)) => &output[..rows.count() * size],
+                (Some(output), Some(size)) => Input::dense(&output[..rows.count() * size]),
                 _ => input,
             };
             let kept = stage.layer.kept(rows.sequences, rows.steps);
@@ -147,6 +161,7 @@ impl Chain {
             stage.layer.forward(Forward {
                 rows,
                 weights: &weights[stage.weights.clone()],
+                prepared: &prepared[stage.weights.clone()],
                 input,
                 output: &mut after[0][..rows.count() * stage.size],
                 kept: &mut room.kept[place][..kept],
@@ -173,7 +188,7 @@ impl Chain {
         &self,
         rows: Rows<'_>,
         weights: &[f32],
-        input: &[f32],
+        input: Input<'_>,
         room: &mut Room,
         d: &mut [Vec<f32>; 2],
         want_input: bool,
@@ -182,7 +197,10 @@ impl Chain {
         for (place, stage) in self.stages.iter().enumerate().rev() {
             let (before, after) = room.outputs.split_at(place);
             let (input, input_size) = match before.last() {
-                Some(output) => (output.as_slice(), self.stages[place - 1].size),
+                Some(output) => {
+                    let size = self.stages[place - 1].size;
+                    (Input::dense(&output[..rows.count() * size]), size)
+                }
                 None => (input, self.input.size()),
             };
             let [d_output, d_input] = d;
@@ -191,7 +209,7 @@ impl Chain {
             stage.layer.backward(Backward {
                 rows,
                 weights: &weights[stage.weights.clone()],
-                input: &input[..rows.count() * input_size],
+                input,
                 output: &after[0][..rows.count() * stage.size],
                 kept: &mut room.kept[place][..kept],
                 d_output: &mut d_output[..rows.count() * stage.size],

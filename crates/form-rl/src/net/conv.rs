@@ -1,11 +1,13 @@
 //! Convolution without padding, channels last (Table 1 of the paper: 16, 32 and 32 filters of 2×2, stride 1).
 //!
-//! The patches under the kernel are written out as rows of a matrix, so that the convolution is one product. A patch's row
-//! runs over kernel rows, kernel columns and channels; with channels last, each of its kernel rows is one stretch of memory.
+//! With channels last, each row of the kernel is one stretch of memory: a patch is a few stretches, and its sums are taken
+//! where it lies.
 
 use super::layer::{Backward, Forward, Layer, Parameter, Shape};
-use super::matmul::{add_bias, add_rows, add_transposed_times, times, times_transposed};
-use super::vector::vectorised;
+use super::matmul::{add_transposed, transpose};
+use super::sparse::{Collect, Scatter, Sparse, Touches};
+use super::strip::Strips;
+use super::tile::{Layout, Outer, Product, Start, SumRows};
 
 /// A bank of filters moved over an image.
 #[derive(Debug)]
@@ -13,7 +15,9 @@ pub(crate) struct Conv {
     input: [usize; 3],
     output: [usize; 3],
     kernel: [usize; 2],
-    stride: usize,
+    /// Where the kernel's first corner comes to lie, for every output.
+    corners: Vec<usize>,
+    touches: Touches,
 }
 
 /// How often a window fits: the height and width after a convolution or pooling.
@@ -50,11 +54,14 @@ impl Conv {
         }
         let (input, [height, width]) = windows(input, kernel, stride)?;
         let output = [height, width, filters];
+        let corner = |y: usize, x: usize| (y * input[1] + x) * stride * input[2];
+        let corners = (0..height).flat_map(|y| (0..width).map(move |x| corner(y, x)));
         Ok(Self {
             input,
             output,
             kernel,
-            stride,
+            corners: corners.collect(),
+            touches: Touches::new(input, output, kernel, stride),
         })
     }
 
@@ -63,112 +70,23 @@ impl Conv {
         self.kernel[0] * self.kernel[1] * self.input[2]
     }
 
-    fn patches(&self) -> usize {
-        self.output[0] * self.output[1]
+    /// From one row of the image to the next.
+    fn line(&self) -> usize {
+        self.input[1] * self.input[2]
     }
 
-    /// Writes the patches of all samples out.
-    fn unfold(&self, input: &[f32], patches: &mut [f32]) {
-        // The kernel's rows are short: a copy of known length is several times as fast as one of any length.
-        match self.kernel[1] * self.input[2] {
-            6 => self.unfold_by(Fixed::<6>, input, patches),
-            32 => self.unfold_by(Fixed::<32>, input, patches),
-            64 => self.unfold_by(Fixed::<64>, input, patches),
-            any => self.unfold_by(Any(any), input, patches),
-        }
+    /// The length of a kernel's row.
+    fn stretch(&self) -> usize {
+        self.kernel[1] * self.input[2]
     }
 
-    #[inline(always)]
-    fn unfold_by(&self, stretch: impl Stretch, input: &[f32], patches: &mut [f32]) {
-        vectorised(
-            #[inline(always)]
-            || {
-                let length = stretch.length();
-                let [height, width, channels] = self.input;
-                let mut rows = patches.chunks_exact_mut(length);
-                for sample in input.chunks_exact(height * width * channels) {
-                    for y in 0..self.output[0] {
-                        for x in 0..self.output[1] {
-                            let corner = (y * width + x) * self.stride * channels;
-                            for (line, row) in rows.by_ref().take(self.kernel[0]).enumerate() {
-                                let from = corner + line * width * channels;
-                                stretch.copy(&sample[from..from + length], row);
-                            }
-                        }
-                    }
-                }
-            },
-        );
+    /// Where the patches lie in the input.
+    fn inputs(&self) -> Layout<'_> {
+        Layout::places(self.input.iter().product(), &self.corners)
     }
 
-    /// Adds the gradients of all patches up where they came from.
-    fn fold(&self, d_patches: &[f32], d_input: &mut [f32]) {
-        match self.kernel[1] * self.input[2] {
-            32 => self.fold_by(Fixed::<32>, d_patches, d_input),
-            64 => self.fold_by(Fixed::<64>, d_patches, d_input),
-            any => self.fold_by(Any(any), d_patches, d_input),
-        }
-    }
-
-    #[inline(always)]
-    fn fold_by(&self, stretch: impl Stretch, d_patches: &[f32], d_input: &mut [f32]) {
-        vectorised(
-            #[inline(always)]
-            || {
-                let length = stretch.length();
-                let [height, width, channels] = self.input;
-                let mut rows = d_patches.chunks_exact(length);
-                for sample in d_input.chunks_exact_mut(height * width * channels) {
-                    sample.fill(0.0);
-                    for y in 0..self.output[0] {
-                        for x in 0..self.output[1] {
-                            let corner = (y * width + x) * self.stride * channels;
-                            for (line, row) in rows.by_ref().take(self.kernel[0]).enumerate() {
-                                let to = corner + line * width * channels;
-                                stretch.add(row, &mut sample[to..to + length]);
-                            }
-                        }
-                    }
-                }
-            },
-        );
-    }
-}
-
-/// One row of the kernel, whose length the compiler may or may not know.
-trait Stretch: Copy {
-    fn length(self) -> usize;
-
-    #[inline(always)]
-    fn copy(self, from: &[f32], to: &mut [f32]) {
-        to.copy_from_slice(from);
-    }
-
-    #[inline(always)]
-    fn add(self, from: &[f32], to: &mut [f32]) {
-        for (to, from) in to.iter_mut().zip(from) {
-            *to += from;
-        }
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Fixed<const N: usize>;
-
-#[derive(Clone, Copy)]
-struct Any(usize);
-
-impl<const N: usize> Stretch for Fixed<N> {
-    #[inline(always)]
-    fn length(self) -> usize {
-        N
-    }
-}
-
-impl Stretch for Any {
-    #[inline(always)]
-    fn length(self) -> usize {
-        self.0
+    fn outputs(&self) -> Layout<'static> {
+        Layout::rows(self.corners.len(), self.output[2])
     }
 }
 
@@ -188,33 +106,157 @@ impl Layer for Conv {
         ]
     }
 
-    /// The patches: the gradient of the weights needs them again.
-    fn kept(&self, sequences: usize, steps: usize) -> usize {
-        sequences * steps * self.patches() * self.patch()
+    fn takes_sparse(&self) -> bool {
+        true
+    }
+
+    /// A sum for every filter at once wants the weights with the filter last.
+    fn prepare(&self, weights: &[f32], prepared: &mut [f32]) {
+        let split = self.output[2] * self.patch();
+        transpose(&weights[..split], self.patch(), &mut prepared[..split]);
+    }
+
+    /// The weights' gradient with the filter last.
+    fn kept(&self, _sequences: usize, _steps: usize) -> usize {
+        self.output[2] * self.patch()
     }
 
     fn forward(&self, pass: Forward<'_>) {
         let [.., filters] = self.output;
-        self.unfold(pass.input, pass.kept);
-        let (weight, bias) = pass.weights.split_at(filters * self.patch());
-        let sizes = [pass.rows.count() * self.patches(), self.patch(), filters];
-        times_transposed(pass.kept, weight, pass.output, sizes);
-        add_bias(bias, pass.output);
+        let split = filters * self.patch();
+        if let Some(images) = pass.input.sparse {
+            let scatter = Scatter {
+                images,
+                touches: &self.touches,
+                weights: &pass.prepared[..split],
+                bias: &pass.weights[split..],
+                output: pass.output,
+            };
+            return scatter.run();
+        }
+        Product {
+            samples: pass.rows.count(),
+            rows: self.corners.len(),
+            a: pass.input.numbers,
+            a_at: self.inputs(),
+            lines: self.kernel[0],
+            line: self.line(),
+            length: self.stretch(),
+            b: &pass.prepared[..split],
+            b_row: filters,
+            start: Start::Bias(&pass.weights[split..]),
+            c: pass.output,
+            c_at: self.outputs(),
+            columns: filters,
+        }
+        .run();
     }
 
     fn backward(&self, pass: Backward<'_>) {
         let [.., filters] = self.output;
-        let rows = pass.rows.count() * self.patches();
         let split = filters * self.patch();
         let (d_weight, d_bias) = pass.gradient.split_at_mut(split);
-        let sizes = [filters, rows, self.patch()];
-        add_transposed_times(pass.d_output, pass.kept, d_weight, sizes);
-        add_rows(pass.d_output, d_bias);
-        if let Some(d_input) = pass.d_input {
-            // The patches have served: their room takes their gradients.
-            let sizes = [rows, filters, self.patch()];
-            times(pass.d_output, &pass.weights[..split], pass.kept, sizes);
-            self.fold(pass.kept, d_input);
+        let gradient = WeightGradient {
+            layer: self,
+            samples: pass.rows.count(),
+            d_output: pass.d_output,
+        };
+        if pass.d_input.is_some() {
+            gradient.channels_last(pass.input.numbers, d_weight);
+        } else {
+            // The first layer's image has few channels: there vectors are better filled with filters.
+            pass.kept.fill(0.0);
+            match pass.input.sparse {
+                Some(images) => gradient.sparse(images, pass.kept),
+                None => gradient.filters_last(pass.input.numbers, pass.kept),
+            }
+            add_transposed(pass.kept, filters, d_weight);
         }
+        SumRows {
+            rows: pass.d_output,
+            sum: d_bias,
+        }
+        .run();
+        let Some(d_input) = pass.d_input else {
+            return;
+        };
+        d_input.fill(0.0);
+        for line in 0..self.kernel[0] {
+            Product {
+                samples: pass.rows.count(),
+                rows: self.corners.len(),
+                a: pass.d_output,
+                a_at: self.outputs(),
+                lines: 1,
+                line: 0,
+                length: filters,
+                b: &pass.weights[line * self.stretch()..split],
+                b_row: self.patch(),
+                start: Start::There,
+                c: &mut d_input[line * self.line()..],
+                c_at: self.inputs(),
+                columns: self.stretch(),
+            }
+            .run();
+        }
+    }
+}
+
+/// The gradient with respect to the weights, in three ways.
+struct WeightGradient<'a> {
+    layer: &'a Conv,
+    samples: usize,
+    d_output: &'a [f32],
+}
+
+impl WeightGradient<'_> {
+    fn channels_last(&self, input: &[f32], d_weight: &mut [f32]) {
+        let layer = self.layer;
+        for line in 0..layer.kernel[0] {
+            Outer {
+                samples: self.samples,
+                rows: layer.corners.len(),
+                a: self.d_output,
+                a_at: layer.outputs(),
+                height: layer.output[2],
+                b: &input[line * layer.line()..],
+                b_at: layer.inputs(),
+                c: &mut d_weight[line * layer.stretch()..],
+                c_row: layer.patch(),
+                columns: layer.stretch(),
+            }
+            .run();
+        }
+    }
+
+    fn filters_last(&self, input: &[f32], d_weight: &mut [f32]) {
+        let (layer, filters) = (self.layer, self.layer.output[2]);
+        for line in 0..layer.kernel[0] {
+            Outer {
+                samples: self.samples,
+                rows: layer.corners.len(),
+                a: &input[line * layer.line()..],
+                a_at: layer.inputs(),
+                height: layer.stretch(),
+                b: self.d_output,
+                b_at: layer.outputs(),
+                c: &mut d_weight[line * layer.stretch() * filters..],
+                c_row: filters,
+                columns: filters,
+            }
+            .run();
+        }
+    }
+
+    /// The filter is last here, too.
+    fn sparse(&self, images: &Sparse, d_weights: &mut [f32]) {
+        Collect {
+            images,
+            touches: &self.layer.touches,
+            filters: self.layer.output[2],
+            d_output: self.d_output,
+            d_weights,
+        }
+        .run();
     }
 }

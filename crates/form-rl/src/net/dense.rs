@@ -1,7 +1,9 @@
 //! The fully connected layer: every output is a weighted sum of all inputs, plus a bias.
 
 use super::layer::{Backward, Forward, Layer, Parameter, Shape};
-use super::matmul::{add_bias, add_rows, add_transposed_times, times, times_transposed};
+use super::matmul::transpose;
+use super::strip::Strips;
+use super::tile::{Layout, Outer, Product, Start, SumRows};
 
 /// `y = x Wᵀ + b`, with one row of `W` an output.
 #[derive(Debug)]
@@ -33,23 +35,73 @@ impl Layer for Dense {
         ]
     }
 
+    /// A sum for every output at once wants the weights with the output last.
+    fn prepare(&self, weights: &[f32], prepared: &mut [f32]) {
+        let split = self.outputs * self.inputs;
+        transpose(&weights[..split], self.inputs, &mut prepared[..split]);
+    }
+
     fn forward(&self, pass: Forward<'_>) {
-        let sizes = [pass.rows.count(), self.inputs, self.outputs];
-        let (weight, bias) = pass.weights.split_at(self.outputs * self.inputs);
-        times_transposed(pass.input, weight, pass.output, sizes);
-        add_bias(bias, pass.output);
+        let rows = pass.rows.count();
+        let split = self.outputs * self.inputs;
+        Product {
+            samples: 1,
+            rows,
+            a: pass.input.numbers,
+            a_at: Layout::rows(rows, self.inputs),
+            lines: 1,
+            line: 0,
+            length: self.inputs,
+            b: &pass.prepared[..split],
+            b_row: self.outputs,
+            start: Start::Bias(&pass.weights[split..]),
+            c: pass.output,
+            c_at: Layout::rows(rows, self.outputs),
+            columns: self.outputs,
+        }
+        .run();
     }
 
     fn backward(&self, pass: Backward<'_>) {
         let rows = pass.rows.count();
         let split = self.outputs * self.inputs;
         let (d_weight, d_bias) = pass.gradient.split_at_mut(split);
-        let sizes = [self.outputs, rows, self.inputs];
-        add_transposed_times(pass.d_output, pass.input, d_weight, sizes);
-        add_rows(pass.d_output, d_bias);
-        if let Some(d_input) = pass.d_input {
-            let sizes = [rows, self.outputs, self.inputs];
-            times(pass.d_output, &pass.weights[..split], d_input, sizes);
+        Outer {
+            samples: 1,
+            rows,
+            a: pass.d_output,
+            a_at: Layout::rows(rows, self.outputs),
+            height: self.outputs,
+            b: pass.input.numbers,
+            b_at: Layout::rows(rows, self.inputs),
+            c: d_weight,
+            c_row: self.inputs,
+            columns: self.inputs,
         }
+        .run();
+        SumRows {
+            rows: pass.d_output,
+            sum: d_bias,
+        }
+        .run();
+        let Some(d_input) = pass.d_input else {
+            return;
+        };
+        Product {
+            samples: 1,
+            rows,
+            a: pass.d_output,
+            a_at: Layout::rows(rows, self.outputs),
+            lines: 1,
+            line: 0,
+            length: self.outputs,
+            b: &pass.weights[..split],
+            b_row: self.inputs,
+            start: Start::Nothing,
+            c: d_input,
+            c_at: Layout::rows(rows, self.inputs),
+            columns: self.inputs,
+        }
+        .run();
     }
 }

@@ -5,6 +5,8 @@
 
 use std::fmt::Debug;
 
+use super::sparse::Sparse;
+
 /// The shape of one sample between two layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
@@ -75,11 +77,31 @@ impl Rows<'_> {
     }
 }
 
+/// What goes into a layer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input<'a> {
+    /// All numbers, row by row; of no meaning in a sparse block.
+    pub(crate) numbers: &'a [f32],
+    /// A sparse block of images. Only for the first layer of an image, if it [takes it](Layer::takes_sparse).
+    pub(crate) sparse: Option<&'a Sparse>,
+}
+
+impl<'a> Input<'a> {
+    pub(crate) fn dense(numbers: &'a [f32]) -> Self {
+        Self {
+            numbers,
+            sparse: None,
+        }
+    }
+}
+
 /// What a layer gets in order to compute its output.
 pub(crate) struct Forward<'a> {
     pub(crate) rows: Rows<'a>,
     pub(crate) weights: &'a [f32],
-    pub(crate) input: &'a [f32],
+    /// What [`Layer::prepare`] made of the weights.
+    pub(crate) prepared: &'a [f32],
+    pub(crate) input: Input<'a>,
     pub(crate) output: &'a mut [f32],
     /// Handed to the backward pass as it is left here.
     pub(crate) kept: &'a mut [f32],
@@ -91,7 +113,7 @@ pub(crate) struct Forward<'a> {
 pub(crate) struct Backward<'a> {
     pub(crate) rows: Rows<'a>,
     pub(crate) weights: &'a [f32],
-    pub(crate) input: &'a [f32],
+    pub(crate) input: Input<'a>,
     pub(crate) output: &'a [f32],
     pub(crate) kept: &'a mut [f32],
     /// The gradient with respect to the output. Nobody reads it afterwards: a layer may use it up.
@@ -121,6 +143,14 @@ pub(crate) trait Layer: Debug + Send + Sync {
     fn state(&self) -> usize {
         0
     }
+
+    /// Whether it can do with what is not 0 of an image.
+    fn takes_sparse(&self) -> bool {
+        false
+    }
+
+    /// Arranges the weights as the forward pass likes them, once for many blocks, in as much room as they have.
+    fn prepare(&self, _weights: &[f32], _prepared: &mut [f32]) {}
 
     fn forward(&self, pass: Forward<'_>);
 

@@ -113,7 +113,7 @@ impl Layer for Lstm {
         let mut kept = self.split(pass.kept, rows);
         let sizes = [rows.count(), self.inputs, 4 * units];
         let weight_input = &pass.weights[..input_end];
-        times_transposed(pass.input, weight_input, kept.gates, sizes);
+        times_transposed(pass.input.numbers, weight_input, kept.gates, sizes);
         add_bias(&pass.weights[state_end..], kept.gates);
         for step in 0..rows.steps {
             self.recall(step, rows, pass.output, &mut kept);
@@ -184,7 +184,7 @@ impl Layer for Lstm {
         let (d_input_weight, rest) = pass.gradient.split_at_mut(input_end);
         let (d_state_weight, d_bias) = rest.split_at_mut(state_end - input_end);
         let sizes = [4 * units, rows.count(), self.inputs];
-        add_transposed_times(kept.gates, pass.input, d_input_weight, sizes);
+        add_transposed_times(kept.gates, pass.input.numbers, d_input_weight, sizes);
         let sizes = [4 * units, rows.count(), units];
         add_transposed_times(kept.gates, kept.previous_outputs, d_state_weight, sizes);
         add_rows(kept.gates, d_bias);

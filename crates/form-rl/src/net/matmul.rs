@@ -43,6 +43,30 @@ pub(crate) fn add_transposed_times(a: &[f32], b: &[f32], c: &mut [f32], [m, k, n
     matmul(c, Accum::Add, a.transpose(), b, 1.0, Par::Seq);
 }
 
+/// Writes rows of that length as columns.
+pub(crate) fn transpose(from: &[f32], length: usize, to: &mut [f32]) {
+    each_transposed(from, length, to, |from, to| *to = from);
+}
+
+/// Adds rows of that length to columns.
+pub(crate) fn add_transposed(from: &[f32], length: usize, to: &mut [f32]) {
+    each_transposed(from, length, to, |from, to| *to += from);
+}
+
+fn each_transposed(from: &[f32], length: usize, to: &mut [f32], with: impl Fn(f32, &mut f32)) {
+    let height = from.len() / length;
+    // A few rows at a time: what is written is then adjacent, and what is read stays in cache.
+    for first in (0..height).step_by(16) {
+        let rows = first..(first + 16).min(height);
+        for column in 0..length {
+            let to = &mut to[column * height..][rows.clone()];
+            for (to, row) in to.iter_mut().zip(rows.clone()) {
+                with(from[row * length + column], to);
+            }
+        }
+    }
+}
+
 /// Adds `bias` to every row of `c`.
 pub(crate) fn add_bias(bias: &[f32], c: &mut [f32]) {
     vectorised(

@@ -20,7 +20,10 @@ mod network;
 mod normalise;
 mod pool;
 mod relu;
+mod sparse;
+mod strip;
 mod tanh;
+mod tile;
 mod vector;
 mod weights;
 

@@ -2,6 +2,7 @@
 //!
 //! Forward, loss and backward of a block happen while it is in cache; `batch` hands the blocks out to the cores.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rand::Rng;
@@ -10,8 +11,9 @@ use super::batch::Batch;
 use super::chain::{Chain, Room, Tensor};
 use super::config::{LayerConfig, NetworkConfig};
 use super::dense::Dense;
-use super::layer::{Rows, Shape};
+use super::layer::{Input, Rows, Shape};
 use super::normalise::Normalisation;
+use super::sparse::Sparse;
 use super::vector::vectorised;
 use crate::error::size;
 use crate::{Error, Result};
@@ -140,17 +142,32 @@ impl Network {
         self.config.trunk.iter().any(lstm)
     }
 
+    /// Arranges the weights for forward passes.
+    pub(super) fn prepare(&self, prepared: &mut [f32]) {
+        let heads = [&self.trunk, &self.actor, &self.critic];
+        for chain in self.branches.iter().chain(heads) {
+            chain.prepare(&self.weights, prepared);
+        }
+    }
+
     /// Brings a block through the network; the results stand in the workspace.
-    pub(super) fn forward(&self, batch: &Batch<'_>, first: usize, count: usize, work: &mut Work) {
-        work.gather(self, batch, first, count);
+    pub(super) fn forward(
+        &self,
+        prepared: &[f32],
+        batch: &Batch<'_>,
+        block: Range<usize>,
+        work: &mut Work,
+    ) {
+        work.gather(self, batch, block.start, block.len());
+        let weights = [&self.weights, prepared];
         let rows = work.block.rows();
         let offset_size = self.trunk.input().size();
         let mut offset = 0;
         for (place, branch) in self.branches.iter().enumerate() {
-            let input = &work.inputs[place][..rows.count() * branch.input().size()];
+            let input = work.inputs[place].of(rows.count() * branch.input().size());
             let room = &mut work.branches[place];
-            branch.forward(rows, &self.weights, input, room, &mut []);
-            let result = branch.result(rows, input, room);
+            branch.forward(rows, weights, input, room, &mut []);
+            let result = branch.result(rows, input.numbers, room);
             let size = branch.output().size();
             let joined = work.joined.chunks_exact_mut(offset_size);
             for (to, from) in joined.zip(result.chunks_exact(size)) {
@@ -160,10 +177,10 @@ impl Network {
         }
         let joined = &work.joined[..rows.count() * offset_size];
         let last = &mut work.last_states;
-        (self.trunk).forward(rows, &self.weights, joined, &mut work.trunk, last);
-        let features = self.trunk.result(rows, joined, &work.trunk);
-        (self.actor).forward(rows, &self.weights, features, &mut work.actor, &mut []);
-        (self.critic).forward(rows, &self.weights, features, &mut work.critic, &mut []);
+        (self.trunk).forward(rows, weights, Input::dense(joined), &mut work.trunk, last);
+        let features = Input::dense(self.trunk.result(rows, joined, &work.trunk));
+        (self.actor).forward(rows, weights, features, &mut work.actor, &mut []);
+        (self.critic).forward(rows, weights, features, &mut work.critic, &mut []);
     }
 
     /// Actions' logits and values of the block that went forward last.
@@ -178,7 +195,8 @@ impl Network {
         let (rows, weights) = (work.block.rows(), &self.weights);
         let joined_size = self.trunk.input().size();
         let joined = &work.joined[..rows.count() * joined_size];
-        let features = self.trunk.result(rows, joined, &work.trunk);
+        let features = Input::dense(self.trunk.result(rows, joined, &work.trunk));
+        let joined = Input::dense(joined);
         let d = &mut work.d;
         let size = rows.count() * self.actions();
         d[0][..size].copy_from_slice(&work.d_logits[..size]);
@@ -201,7 +219,7 @@ impl Network {
                 to.copy_from_slice(&from[offset..offset + size]);
             }
             offset += size;
-            let input = &work.inputs[place][..rows.count() * branch.input().size()];
+            let input = work.inputs[place].of(rows.count() * branch.input().size());
             let room = &mut work.branches[place];
             branch.backward(rows, weights, input, room, d, false, gradient);
         }
@@ -230,11 +248,50 @@ impl Block {
     }
 }
 
+/// What goes into a branch.
+#[derive(Debug)]
+struct Gathered {
+    numbers: Vec<f32>,
+    /// For images that may be sparse.
+    images: Option<Sparse>,
+    /// Whether those of this block are.
+    is_sparse: bool,
+}
+
+impl Gathered {
+    fn new(branch: &Chain, normalised: bool, rows: usize) -> Self {
+        let images = match branch.input() {
+            Shape::Image(shape) if !normalised && branch.takes_sparse() => Some(Sparse::new(shape)),
+            _ => None,
+        };
+        Self {
+            numbers: vec![0.0; rows * branch.input().size()],
+            images,
+            is_sparse: false,
+        }
+    }
+
+    fn read_sparse(&mut self, places: &[usize], images: &[u8]) -> bool {
+        self.is_sparse = self.images.as_mut().is_some_and(|sparse| {
+            let size = sparse.size();
+            sparse.read(places.iter().map(|place| &images[place * size..][..size]))
+        });
+        self.is_sparse
+    }
+
+    fn of(&self, count: usize) -> Input<'_> {
+        Input {
+            numbers: &self.numbers[..count],
+            sparse: self.images.as_ref().filter(|_| self.is_sparse),
+        }
+    }
+}
+
 /// The room for one block of samples on its way through a network.
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) block: Block,
-    inputs: Vec<Vec<f32>>,
+    inputs: Vec<Gathered>,
     branches: Vec<Room>,
     joined: Vec<f32>,
     trunk: Room,
@@ -254,12 +311,15 @@ impl Work {
         let chains =
             || (network.branches.iter()).chain([&network.trunk, &network.actor, &network.critic]);
         let widest = chains().map(Chain::widest).max().unwrap_or(0);
-        let input = |branch: &Chain| vec![0.0; rows * branch.input().size()];
+        let inputs = network.branches.iter().zip(&network.normalisations);
+        let input = |(branch, normalisation): (&Chain, &Option<_>)| {
+            Gathered::new(branch, normalisation.is_some(), rows)
+        };
         let joined = network.trunk.input().size();
         let features = network.trunk.output().size();
         Self {
             block: Block::default(),
-            inputs: network.branches.iter().map(input).collect(),
+            inputs: inputs.map(input).collect(),
             branches: (network.branches.iter())
                 .map(|branch| branch.room(sequences, steps))
                 .collect(),
@@ -298,9 +358,13 @@ impl Work {
         let branches = network.branches.iter().zip(&network.normalisations);
         for (input, (branch, normalisation)) in self.inputs.iter_mut().zip(branches) {
             let size = branch.input().size();
-            let rows = input.chunks_exact_mut(size).zip(&block.places);
             let normalisation = normalisation.as_ref();
-            if std::mem::take(&mut images) > 0 {
+            let images_here = std::mem::take(&mut images) > 0;
+            if images_here && input.read_sparse(&block.places, batch.images) {
+                continue;
+            }
+            let rows = input.numbers.chunks_exact_mut(size).zip(&block.places);
+            if images_here {
                 vectorised(
                     #[inline(always)]
                     || {

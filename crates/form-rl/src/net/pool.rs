@@ -3,43 +3,129 @@
 //! The backward pass finds the winner again by comparing with the output. Of equal numbers the first one, in reading order,
 //! gets the gradient.
 
+use pulp::Simd;
+
 use super::conv::windows;
 use super::layer::{Backward, Forward, Layer, Shape};
-use super::vector::vectorised;
+use super::strip::{Strip, Strips};
 
 /// A window moved over an image.
 #[derive(Debug)]
 pub(crate) struct MaxPool {
     input: [usize; 3],
     output: [usize; 3],
-    window: [usize; 2],
-    stride: usize,
+    /// Where the windows' first pixels lie.
+    corners: Vec<usize>,
+    /// How far a window's pixels are from the first one.
+    pixels: Vec<usize>,
+    /// Do the windows lie side by side, every pixel under one of them?
+    tiles: bool,
 }
 
 impl MaxPool {
     pub(crate) fn new(input: Shape, window: [usize; 2], stride: usize) -> Result<Self, String> {
         let (input, [height, width]) = windows(input, window, stride)?;
-        let output = [height, width, input[2]];
+        let [lines, columns] = window;
+        let place = |y: usize, x: usize| (y * input[1] + x) * input[2];
+        let places = |height, width, step: usize| -> Vec<usize> {
+            let line = |y| (0..width).map(move |x| place(y * step, x * step));
+            (0..height).flat_map(line).collect()
+        };
+        let covered = [height * stride, width * stride] == input[..2];
         Ok(Self {
             input,
-            output,
-            window,
-            stride,
+            output: [height, width, input[2]],
+            corners: places(height, width, stride),
+            pixels: places(lines, columns, 1),
+            tiles: covered && window == [stride; 2],
         })
     }
+}
 
-    /// Calls with the number of every window and the place of each pixel under it.
+struct Pool<'a> {
+    layer: &'a MaxPool,
+    pass: Forward<'a>,
+}
+
+impl Strips for Pool<'_> {
+    fn columns(&self) -> usize {
+        self.layer.input[2]
+    }
+
     #[inline(always)]
-    fn each_pixel(&self, mut call: impl FnMut(usize, usize, bool)) {
-        let [_, width, channels] = self.input;
-        for y in 0..self.output[0] {
-            for x in 0..self.output[1] {
-                let to = (y * self.output[1] + x) * channels;
-                for line in 0..self.window[0] {
-                    for column in 0..self.window[1] {
-                        let row = y * self.stride + line;
-                        let from = (row * width + x * self.stride + column) * channels;
-                        call(from, to, line + column == 0);
+    fn strip<S: Simd, const V: usize, const WHOLE: bool>(
+        &mut self,
+        simd: S,
+        strip: Strip<V, WHOLE>,
+    ) {
+        let MaxPool {
+            input,
+            output,
+            corners,
+            pixels,
+            ..
+        } = self.layer;
+        let inputs = self.pass.input.numbers.chunks_exact(input.iter().product());
+        let outputs = (self.pass.output).chunks_exact_mut(output.iter().product());
+        for (input, outputs) in inputs.zip(outputs) {
+            for (corner, output) in corners.iter().zip(outputs.chunks_exact_mut(output[2])) {
+                let mut greatest = strip.load(simd, &input[*corner..]);
+                for pixel in &pixels[1..] {
+                    let numbers = strip.load(simd, &input[corner + pixel..]);
+                    for (greatest, x) in greatest.iter_mut().zip(numbers) {
+                        *greatest = simd.max_f32s(*greatest, x);
+                    }
+                }
+                strip.store(simd, output, greatest);
+            }
+        }
+    }
+}
+
+struct Unpool<'a> {
+    layer: &'a MaxPool,
+    input: &'a [f32],
+    output: &'a [f32],
+    d_output: &'a [f32],
+    d_input: &'a mut [f32],
+}
+
+impl Strips for Unpool<'_> {
+    fn columns(&self) -> usize {
+        self.layer.input[2]
+    }
+
+    #[inline(always)]
+    fn strip<S: Simd, const V: usize, const WHOLE: bool>(
+        &mut self,
+        simd: S,
+        strip: Strip<V, WHOLE>,
+    ) {
+        let MaxPool { input, output, .. } = self.layer;
+        let (size, channels) = (input.iter().product(), input[2]);
+        let ins = (self.input.chunks_exact(size)).zip(self.d_input.chunks_exact_mut(size));
+        let size = output.iter().product();
+        let outs = (self.output.chunks_exact(size)).zip(self.d_output.chunks_exact(size));
+        let zero = simd.splat_f32s(0.0);
+        for ((input, d_input), (output, d_output)) in ins.zip(outs) {
+            let outs = output.chunks_exact(channels);
+            let outs = outs.zip(d_output.chunks_exact(channels));
+            for (corner, (output, d_output)) in self.layer.corners.iter().zip(outs) {
+                let y = strip.load(simd, output);
+                let mut d_y = strip.load(simd, d_output);
+                for pixel in &self.layer.pixels {
+                    let pixel = corner + pixel;
+                    let mut d_x = strip.load(simd, &input[pixel..]);
+                    for ((x, y), d_y) in d_x.iter_mut().zip(y).zip(&mut d_y) {
+                        // The winner takes the gradient away, so that an equal number after it finds none.
+                        let won = simd.equal_f32s(*x, y);
+                        *x = simd.select_f32s(won, *d_y, zero);
+                        *d_y = simd.select_f32s(won, zero, *d_y);
+                    }
+                    if self.layer.tiles {
+                        strip.store(simd, &mut d_input[pixel..], d_x);
+                    } else {
+                        strip.add(simd, &mut d_input[pixel..], d_x);
                     }
                 }
             }
@@ -53,65 +139,23 @@ impl Layer for MaxPool {
     }
 
     fn forward(&self, pass: Forward<'_>) {
-        vectorised(
-            #[inline(always)]
-            || {
-                let [height, width, channels] = self.input;
-                let inputs = pass.input.chunks_exact(height * width * channels);
-                let outputs = (pass.output).chunks_exact_mut(self.output.iter().product());
-                for (input, output) in inputs.zip(outputs) {
-                    self.each_pixel(
-                        #[inline(always)]
-                        |from, to, first| {
-                            let input = &input[from..from + channels];
-                            let output = &mut output[to..to + channels];
-                            if first {
-                                output.copy_from_slice(input);
-                            } else {
-                                for (y, x) in output.iter_mut().zip(input) {
-                                    *y = y.max(*x);
-                                }
-                            }
-                        },
-                    );
-                }
-            },
-        );
+        Pool { layer: self, pass }.run();
     }
 
     fn backward(&self, pass: Backward<'_>) {
         let Some(d_input) = pass.d_input else {
             return;
         };
-        vectorised(
-            #[inline(always)]
-            || {
-                let [height, width, channels] = self.input;
-                d_input.fill(0.0);
-                let size = height * width * channels;
-                let ins = (pass.input.chunks_exact(size)).zip(d_input.chunks_exact_mut(size));
-                let size = self.output.iter().product();
-                let outs =
-                    (pass.output.chunks_exact(size)).zip(pass.d_output.chunks_exact_mut(size));
-                for ((input, d_input), (output, d_output)) in ins.zip(outs) {
-                    self.each_pixel(
-                        #[inline(always)]
-                        |from, to, _| {
-                            let ins = input[from..from + channels].iter();
-                            let ins = ins.zip(&mut d_input[from..from + channels]);
-                            let outs = output[to..to + channels].iter();
-                            let outs = outs.zip(&mut d_output[to..to + channels]);
-                            for ((x, d_x), (y, d_y)) in ins.zip(outs) {
-                                // The winner takes the gradient away, so that an equal number after it finds none. Products
-                                // instead of branches: those would become masked stores, which are slow.
-                                let won = if *x == *y { 1.0 } else { 0.0 };
-                                *d_x += won * *d_y;
-                                *d_y *= 1.0 - won;
-                            }
-                        },
-                    );
-                }
-            },
-        );
+        if !self.tiles {
+            d_input.fill(0.0);
+        }
+        Unpool {
+            layer: self,
+            input: pass.input.numbers,
+            output: pass.output,
+            d_output: pass.d_output,
+            d_input,
+        }
+        .run();
     }
 }

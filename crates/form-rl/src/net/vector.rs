@@ -1,13 +1,15 @@
 //! Loops compiled for the vector units of the processor at hand, and the functions those loops need.
 //!
-//! `pulp` picks the version at run time. The versions differ in width, never in the order of additions, so all processors
-//! get the same bits out of them.
+//! `pulp` picks the version at run time. The versions differ in width, never in the order of additions, and products are
+//! added without rounding them first (`mul_add`: quick wherever the processor has it, as those of the last ten years do), so
+//! all processors get the same bits out of them.
 
 use std::sync::LazyLock;
 
 use pulp::Arch;
 
-static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
+/// The processor at hand.
+pub(crate) static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
 
 /// Runs a loop in the version for this processor. The loop, and what it calls, must be inlined: `#[inline(always)] ||`, since a
 /// function of its own would be compiled for the oldest processor.
@@ -25,13 +27,18 @@ pub(crate) fn exp_minus_1(x: f32) -> f32 {
     // The first digits of ln 2, so few that a multiple of them is exact, and the rest.
     const LN_2_HIGH: f32 = 0.693_359_4;
     const LN_2_LOW: f32 = -2.121_944_4e-4;
-    let n = (x * std::f32::consts::LOG2_E + ROUND) - ROUND;
-    let r = x - n * LN_2_HIGH - n * LN_2_LOW;
-    let series = 1.0 / 720.0 + r * (1.0 / 5040.0);
-    let series = 1.0 / 24.0 + r * (1.0 / 120.0 + r * series);
-    let series = r + r * r * (0.5 + r * (1.0 / 6.0 + r * series));
-    let power = f32::from_bits(((n + 127.0) as i32 as u32) << 23);
-    power * series + (power - 1.0)
+    let shifted = x.mul_add(std::f32::consts::LOG2_E, ROUND);
+    let n = shifted - ROUND;
+    let r = n.mul_add(-LN_2_LOW, n.mul_add(-LN_2_HIGH, x));
+    let series = r.mul_add(1.0 / 5040.0, 1.0 / 720.0);
+    let series = r.mul_add(series, 1.0 / 120.0);
+    let series = r.mul_add(series, 1.0 / 24.0);
+    let series = r.mul_add(series, 1.0 / 6.0);
+    let series = r.mul_add(series, 0.5);
+    let series = (r * r).mul_add(series, r);
+    // The last bits of the shifted number are those of n; an exponent is biased by 127.
+    let power = f32::from_bits((shifted.to_bits() << 23).wrapping_add(127 << 23));
+    power.mul_add(series, power - 1.0)
 }
 
 /// The hyperbolic tangent.

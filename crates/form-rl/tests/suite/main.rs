@@ -8,5 +8,6 @@ mod normalisation;
 mod ppo;
 mod samples;
 mod shapes;
+mod sparse;
 mod threads;
 mod weights;

@@ -1,0 +1,91 @@
+//! Columns of numbers, a vector register or two at a time: what computations that treat all columns alike are written over.
+
+use pulp::{Simd, WithSimd};
+
+use super::vector::ARCH;
+
+/// Adjacent columns: `V` whole vectors of them, or a part of one.
+#[derive(Clone, Copy)]
+pub(crate) struct Strip<const V: usize, const WHOLE: bool> {
+    from: usize,
+    /// How many of a part.
+    part: usize,
+}
+
+impl<const V: usize, const WHOLE: bool> Strip<V, WHOLE> {
+    #[inline(always)]
+    pub(crate) fn load<S: Simd>(self, simd: S, row: &[f32]) -> [S::f32s; V] {
+        if WHOLE {
+            let (vectors, _) = S::as_simd_f32s(&row[self.from..self.from + V * S::F32_LANES]);
+            std::array::from_fn(
+                #[inline(always)]
+                |of| vectors[of],
+            )
+        } else {
+            [simd.partial_load_f32s(&row[self.from..self.from + self.part]); V]
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn store<S: Simd>(self, simd: S, row: &mut [f32], numbers: [S::f32s; V]) {
+        if WHOLE {
+            let row = &mut row[self.from..self.from + V * S::F32_LANES];
+            let (vectors, _) = S::as_mut_simd_f32s(row);
+            vectors.copy_from_slice(&numbers);
+        } else {
+            let row = &mut row[self.from..self.from + self.part];
+            simd.partial_store_f32s(row, numbers[0]);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn add<S: Simd>(self, simd: S, row: &mut [f32], numbers: [S::f32s; V]) {
+        let mut there = self.load(simd, row);
+        for (there, number) in there.iter_mut().zip(numbers) {
+            *there = simd.add_f32s(*there, number);
+        }
+        self.store(simd, row, there);
+    }
+}
+
+/// A computation that goes strip by strip.
+pub(crate) trait Strips: Sized {
+    /// How many columns there are.
+    fn columns(&self) -> usize;
+
+    /// One strip. To be inlined, see [`super::vector::vectorised`].
+    fn strip<S: Simd, const V: usize, const WHOLE: bool>(
+        &mut self,
+        simd: S,
+        strip: Strip<V, WHOLE>,
+    );
+
+    /// All strips, in the version for this processor.
+    fn run(self) {
+        ARCH.dispatch(Run(self));
+    }
+}
+
+struct Run<T>(T);
+
+impl<T: Strips> WithSimd for Run<T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let (columns, lanes) = (self.0.columns(), S::F32_LANES);
+        let mut from = 0;
+        while from + 2 * lanes <= columns {
+            (self.0).strip(simd, Strip::<2, true> { from, part: 0 });
+            from += 2 * lanes;
+        }
+        if from + lanes <= columns {
+            (self.0).strip(simd, Strip::<1, true> { from, part: 0 });
+            from += lanes;
+        }
+        if from < columns {
+            let part = columns - from;
+            (self.0).strip(simd, Strip::<1, false> { from, part });
+        }
+    }
+}

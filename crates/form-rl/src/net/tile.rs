@@ -1,0 +1,306 @@
+//! The sums that dense layers and convolutions are made of, over rows that may lie anywhere: no patches are written out.
+//!
+//! A tile of a few rows times two vectors of columns stays in registers while everything that goes into it is added up. The
+//! order of the additions is the same for every width of vectors and wherever a row stands, so all processors get the same
+//! bits, and so does a sample in whatever company.
+
+use pulp::Simd;
+
+use super::strip::{Strip, Strips};
+
+/// How many sums of rows are made side by side.
+const SUMS: usize = 4;
+
+/// Where rows begin: row after row, or at places of a list, the same in every sample.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout<'a> {
+    /// From sample to sample.
+    pub(crate) sample: usize,
+    /// From row to row, unless there is a list.
+    pub(crate) row: usize,
+    pub(crate) places: Option<&'a [usize]>,
+}
+
+impl<'a> Layout<'a> {
+    /// Rows one after another, in samples of so many.
+    pub(crate) fn rows(rows: usize, row: usize) -> Self {
+        Self {
+            sample: rows * row,
+            row,
+            places: None,
+        }
+    }
+
+    pub(crate) fn places(sample: usize, places: &'a [usize]) -> Self {
+        Self {
+            sample,
+            row: 0,
+            places: Some(places),
+        }
+    }
+
+    #[inline(always)]
+    fn at(self, sample: usize, row: usize) -> usize {
+        let place = self.places.map_or(row * self.row, |places| places[row]);
+        sample * self.sample + place
+    }
+}
+
+/// What becomes of the numbers that are there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Start<'a> {
+    /// They are overwritten.
+    Nothing,
+    /// They are overwritten; sums start with these numbers.
+    Bias(&'a [f32]),
+    /// They are added to, once a sum is complete, row by row: rows may overlap.
+    There,
+}
+
+/// For every row: `c = Σ a b` over `lines` stretches of `a` and as many rows of `b`.
+#[derive(Debug)]
+pub(crate) struct Product<'a> {
+    pub(crate) samples: usize,
+    /// Rows a sample.
+    pub(crate) rows: usize,
+    pub(crate) a: &'a [f32],
+    pub(crate) a_at: Layout<'a>,
+    /// A row of `a` consists of so many stretches,
+    pub(crate) lines: usize,
+    /// so far apart,
+    pub(crate) line: usize,
+    /// so long.
+    pub(crate) length: usize,
+    pub(crate) b: &'a [f32],
+    /// From one row of `b` to the next.
+    pub(crate) b_row: usize,
+    pub(crate) start: Start<'a>,
+    pub(crate) c: &'a mut [f32],
+    pub(crate) c_at: Layout<'a>,
+    pub(crate) columns: usize,
+}
+
+/// `c += Σ aᵀ b`, summed over all rows of all samples: the gradient with respect to weights.
+#[derive(Debug)]
+pub(crate) struct Outer<'a> {
+    pub(crate) samples: usize,
+    /// Rows a sample.
+    pub(crate) rows: usize,
+    pub(crate) a: &'a [f32],
+    pub(crate) a_at: Layout<'a>,
+    /// The length of a row of `a`: the number of rows of `c`.
+    pub(crate) height: usize,
+    pub(crate) b: &'a [f32],
+    pub(crate) b_at: Layout<'a>,
+    pub(crate) c: &'a mut [f32],
+    /// From one row of `c` to the next.
+    pub(crate) c_row: usize,
+    pub(crate) columns: usize,
+}
+
+/// Adds every row of `rows` to `sum`.
+#[derive(Debug)]
+pub(crate) struct SumRows<'a> {
+    pub(crate) rows: &'a [f32],
+    pub(crate) sum: &'a mut [f32],
+}
+
+impl Product<'_> {
+    #[inline(always)]
+    fn tiles<S: Simd, const ROWS: usize, const V: usize, const WHOLE: bool>(
+        &mut self,
+        simd: S,
+        strip: Strip<V, WHOLE>,
+    ) {
+        let start = match self.start {
+            Start::Bias(bias) => strip.load(simd, bias),
+            _ => [simd.splat_f32s(0.0); V],
+        };
+        for sample in 0..self.samples {
+            let mut row = 0;
+            while row + ROWS <= self.rows {
+                let sums = self.tile::<S, ROWS, V, WHOLE>(simd, strip, sample, row, start);
+                self.store(simd, strip, sample, row, sums);
+                row += ROWS;
+            }
+            while row < self.rows {
+                let sums = self.tile::<S, 1, V, WHOLE>(simd, strip, sample, row, start);
+                self.store(simd, strip, sample, row, sums);
+                row += 1;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn tile<S: Simd, const ROWS: usize, const V: usize, const WHOLE: bool>(
+        &self,
+        simd: S,
+        strip: Strip<V, WHOLE>,
+        sample: usize,
+        row: usize,
+        start: [S::f32s; V],
+    ) -> [[S::f32s; V]; ROWS] {
+        let mut sums = [start; ROWS];
+        for line in 0..self.lines {
+            let a: [&[f32]; ROWS] = std::array::from_fn(
+                #[inline(always)]
+                |of| {
+                    let from = self.a_at.at(sample, row + of) + line * self.line;
+                    &self.a[from..from + self.length]
+                },
+            );
+            let b = &self.b[line * self.length * self.b_row..];
+            for k in 0..self.length {
+                let b = strip.load(simd, &b[k * self.b_row..]);
+                for (sums, a) in sums.iter_mut().zip(a) {
+                    let a = simd.splat_f32s(a[k]);
+                    for (sum, b) in sums.iter_mut().zip(b) {
+                        *sum = simd.mul_add_f32s(a, b, *sum);
+                    }
+                }
+            }
+        }
+        sums
+    }
+
+    #[inline(always)]
+    fn store<S: Simd, const ROWS: usize, const V: usize, const WHOLE: bool>(
+        &mut self,
+        simd: S,
+        strip: Strip<V, WHOLE>,
+        sample: usize,
+        row: usize,
+        sums: [[S::f32s; V]; ROWS],
+    ) {
+        let add = matches!(self.start, Start::There);
+        for (of, sums) in sums.into_iter().enumerate() {
+            let c = &mut self.c[self.c_at.at(sample, row + of)..];
+            if add {
+                strip.add(simd, c, sums);
+            } else {
+                strip.store(simd, c, sums);
+            }
+        }
+    }
+}
+
+impl Strips for Product<'_> {
+    fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// As many rows a tile as the registers hold; if possible so many that none are left over.
+    #[inline(always)]
+    fn strip<S: Simd, const V: usize, const WHOLE: bool>(
+        &mut self,
+        simd: S,
+        strip: Strip<V, WHOLE>,
+    ) {
+        let fits = |tile: usize| self.rows.is_multiple_of(tile);
+        if !fits(6) && fits(5) {
+            self.tiles::<S, 5, V, WHOLE>(simd, strip);
+        } else if !fits(6) && fits(8) && S::REGISTER_COUNT >= 32 {
+            self.tiles::<S, 8, V, WHOLE>(simd, strip);
+        } else if !fits(6) && fits(4) {
+            self.tiles::<S, 4, V, WHOLE>(simd, strip);
+        } else {
+            self.tiles::<S, 6, V, WHOLE>(simd, strip);
+        }
+    }
+}
+
+impl Outer<'_> {
+    #[inline(always)]
+    fn tile<S: Simd, const ROWS: usize, const V: usize, const WHOLE: bool>(
+        &mut self,
+        simd: S,
+        strip: Strip<V, WHOLE>,
+        from: usize,
+    ) {
+        let mut sums: [[S::f32s; V]; ROWS] = std::array::from_fn(
+            #[inline(always)]
+            |of| strip.load(simd, &self.c[(from + of) * self.c_row..]),
+        );
+        for sample in 0..self.samples {
+            for row in 0..self.rows {
+                let a = &self.a[self.a_at.at(sample, row) + from..][..ROWS];
+                let b = strip.load(simd, &self.b[self.b_at.at(sample, row)..]);
+                for (sums, a) in sums.iter_mut().zip(a) {
+                    let a = simd.splat_f32s(*a);
+                    for (sum, b) in sums.iter_mut().zip(b) {
+                        *sum = simd.mul_add_f32s(a, b, *sum);
+                    }
+                }
+            }
+        }
+        for (of, sums) in sums.into_iter().enumerate() {
+            strip.store(simd, &mut self.c[(from + of) * self.c_row..], sums);
+        }
+    }
+}
+
+impl Strips for Outer<'_> {
+    fn columns(&self) -> usize {
+        self.columns
+    }
+
+    #[inline(always)]
+    fn strip<S: Simd, const V: usize, const WHOLE: bool>(
+        &mut self,
+        simd: S,
+        strip: Strip<V, WHOLE>,
+    ) {
+        let mut from = 0;
+        if S::REGISTER_COUNT >= 32 {
+            while from + 8 <= self.height {
+                self.tile::<S, 8, V, WHOLE>(simd, strip, from);
+                from += 8;
+            }
+        }
+        // Tiles of one row are slow: rather none than two of them.
+        if from + 6 <= self.height && (self.height - from) % 4 >= 2 {
+            self.tile::<S, 6, V, WHOLE>(simd, strip, from);
+            from += 6;
+        }
+        while from + 4 <= self.height {
+            self.tile::<S, 4, V, WHOLE>(simd, strip, from);
+            from += 4;
+        }
+        while from < self.height {
+            self.tile::<S, 1, V, WHOLE>(simd, strip, from);
+            from += 1;
+        }
+    }
+}
+
+impl Strips for SumRows<'_> {
+    fn columns(&self) -> usize {
+        self.sum.len()
+    }
+
+    #[inline(always)]
+    fn strip<S: Simd, const V: usize, const WHOLE: bool>(
+        &mut self,
+        simd: S,
+        strip: Strip<V, WHOLE>,
+    ) {
+        // Several sums side by side: one would wait for itself at every row.
+        let mut sums = [[simd.splat_f32s(0.0); V]; SUMS];
+        sums[0] = strip.load(simd, self.sum);
+        let width = self.sum.len();
+        for rows in self.rows.chunks(SUMS * width) {
+            for (sums, row) in sums.iter_mut().zip(rows.chunks_exact(width)) {
+                for (sum, x) in sums.iter_mut().zip(strip.load(simd, row)) {
+                    *sum = simd.add_f32s(*sum, x);
+                }
+            }
+        }
+        let mut total = sums[0];
+        for sums in &sums[1..] {
+            for (total, sum) in total.iter_mut().zip(sums) {
+                *total = simd.add_f32s(*total, *sum);
+            }
+        }
+        strip.store(simd, self.sum, total);
+    }
+}
