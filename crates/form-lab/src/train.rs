@@ -257,7 +257,7 @@ impl<A: Arena> Trainer<A> {
         kept
     }
 
-    /// Learns the smallest machine that agrees with all traces, once there is a goal among them.
+    /// Learns the smallest machine that agrees with all traces, once there is a goal among them, or a given machine was wrong.
     fn relearn(&mut self, found: Vec<Trace>) -> Result<Lesson> {
         let mut new = Vec::new();
         for trace in found {
@@ -266,7 +266,9 @@ impl<A: Arena> Trainer<A> {
                 new.push(trace);
             }
         }
-        if !self.traces.iter().any(|trace| trace.kind() == Kind::Goal) {
+        // A machine that accepts too early hides the goals that would correct it: then it is better to know nothing.
+        let goal_known = self.traces.iter().any(|trace| trace.kind() == Kind::Goal);
+        if !goal_known && !self.game.cast().can_accept() {
             return Ok(Lesson::Nothing);
         }
         let limits = Limits {

@@ -69,8 +69,9 @@ fn a_wrong_machine_to_start_from_is_corrected() {
     while run.tally().ending.is_none() {
         run.iterate().unwrap().unwrap();
     }
-    assert!(run.tally().relearnings > 0);
-    assert_ne!(run.machine().states().len(), 2);
+    // First it is found to accept too early, and later what it should have said.
+    assert!(run.tally().relearnings > 1);
+    assert_eq!(run.machine().states().len(), 3, "{}", run.machine());
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn every_method_trains() {
     for method in Method::ALL {
         let folder = tempfile::tempdir().unwrap();
         let mut config = config(folder.path(), method);
-        config.iterations = 4;
+        config.iterations = 10;
         let mut run = trainer(config);
         let mut trained = 0;
         while run.tally().ending.is_none() {
