@@ -50,7 +50,7 @@ pub enum Resumed<A: Arena> {
     /// It goes on.
     Session(Box<Session<A>>),
     /// It is over.
-    Ended(RunResult),
+    Ended(Box<RunResult>),
 }
 
 /// Why a session is over.
@@ -127,7 +127,7 @@ impl<A: Arena> Session<A> {
         interrupt: Arc<AtomicBool>,
     ) -> Result<Resumed<A>> {
         if let Some(result) = RunResult::of_run(&RunFolder::open(path)?)? {
-            return Ok(Resumed::Ended(result));
+            return Ok(Resumed::Ended(Box::new(result)));
         }
         let (folder, lock) = RunFolder::resume(path)?;
         let config = RunConfig::from_toml(&folder.read_config()?, &folder.config())?;
