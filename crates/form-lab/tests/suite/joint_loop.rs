@@ -104,6 +104,31 @@ fn a_run_that_is_told_to_stop_stops() {
     assert!(run.iterate().unwrap().is_none());
 }
 
+/// Appendix C, on the last episodes: the first few are those that succeed quickly, and say nothing of the rest.
+#[test]
+fn a_run_stops_when_its_success_falls_and_not_before_that_can_be_told() {
+    let ending = |episodes: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = config(folder.path(), Method::Handcrafted);
+        for (key, value) in [
+            ("stop.crossing", "0.01"),
+            ("stop.fall", "0.01"),
+            ("stop.episodes", episodes),
+            ("iterations", "30"),
+        ] {
+            config.set(key, value).unwrap();
+        }
+        let mut run = trainer(config);
+        while run.tally().ending.is_none() {
+            run.iterate().unwrap().unwrap();
+        }
+        assert!(run.tally().episodes < 1000);
+        run.tally().ending.clone()
+    };
+    assert_eq!(ending("5"), Some(Ending::Fell));
+    assert_eq!(ending("1000"), Some(Ending::OutOfIterations));
+}
+
 /// A learning rate beyond all bounds: the policy that broke is named.
 #[test]
 fn losses_that_are_no_numbers_end_the_run() {
