@@ -41,13 +41,14 @@ impl Books {
     ) -> Result<Self> {
         let iteration = tally.iteration;
         write_traces(&folder.traces(), &found.traces, signature)?;
-        for later in folder.machines()? {
-            let number = later
+        for path in folder.machines()? {
+            // Files of other names are not the run's.
+            let number = path
                 .file_stem()
                 .and_then(|stem| stem.to_str()?.parse().ok());
-            if number.is_none_or(|number: u64| number > tally.relearnings) {
-                remove(&later.with_extension("svg"))?;
-                remove(&later)?;
+            if number.is_some_and(|number: u64| number > tally.relearnings) {
+                remove(&path.with_extension("svg"))?;
+                remove(&path)?;
             }
         }
         let log = folder.log();

@@ -40,6 +40,10 @@ pub fn config(folder: &Path, method: Method) -> RunConfig {
         ("network.hidden", "[8]"),
         ("network.vector_units", "4"),
         ("stop.success", "2"),
+        // Never either, but what it looks at is kept in checkpoints.
+        ("stop.crossing", "2"),
+        ("stop.fall", "0.5"),
+        ("stop.episodes", "7"),
     ] {
         config.set(key, value).unwrap();
     }
