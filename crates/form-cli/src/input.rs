@@ -6,6 +6,7 @@ use std::io::{Read, Stdin};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use std::time::Duration;
 
@@ -213,12 +214,16 @@ fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// A flag that Ctrl-C, or being told to end, sets. Whoever cannot wait says it twice: then the process ends at once.
+/// A flag that Ctrl-C, or being told to end, sets. Whoever cannot wait says it again: then the process ends at once.
 pub fn interrupt() -> Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let set = flag.clone();
+    let mut first = None;
     ctrlc::set_handler(move || {
-        if set.swap(true, Ordering::Relaxed) {
+        set.store(true, Ordering::Relaxed);
+        // Programs such as `timeout` tell a process and then its group: that is the same wish, not impatience.
+        let since = first.get_or_insert_with(Instant::now);
+        if since.elapsed() > Duration::from_secs(1) {
             std::process::exit(1);
         }
     })
