@@ -107,7 +107,7 @@ def main():
     options = options.parse_args()
     prepare()
     cores = sorted(os.sched_getaffinity(0))
-    sets = ([("one core", cores[:1])] if len(cores) > 1 else []) + [(f"{len(cores)} core(s)", cores)]
+    sets = [("one core", cores[:1])] + ([(f"{len(cores)} cores", cores)] if len(cores) > 1 else [])
     found = measure(options, sets)
     print(f"| | engine | cores | a second, best of {options.repeats} | lowest | FORM is faster by | wanted |")
     print("|---|---|---|---|---|---|---|")

@@ -6,6 +6,9 @@ use std::io::{Read, Stdin};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use form_core::{
@@ -211,12 +214,16 @@ fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// A flag that Ctrl-C, or being told to end, sets. Whoever cannot wait says it twice: then the process ends at once.
+/// A flag that Ctrl-C, or being told to end, sets. Whoever cannot wait says it again: then the process ends at once.
 pub fn interrupt() -> Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let set = flag.clone();
+    let mut first = None;
     ctrlc::set_handler(move || {
-        if set.swap(true, Ordering::Relaxed) {
+        set.store(true, Ordering::Relaxed);
+        // Programs such as `timeout` tell a process and then its group: that is the same wish, not impatience.
+        let since = first.get_or_insert_with(Instant::now);
+        if since.elapsed() > Duration::from_secs(1) {
             std::process::exit(1);
         }
     })
@@ -233,6 +240,24 @@ pub fn use_threads(threads: Option<usize>) -> Result<()> {
         .num_threads(threads)
         .build_global()
         .context("cannot start the threads")
+}
+
+/// `500ms`, `60s`, `5m`, `1h`; seconds without a unit.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let number: f64 = text[..end]
+        .parse()
+        .map_err(|_| "expected a number and a unit, as in 60s".to_owned())?;
+    let unit = match &text[end..] {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        other => return Err(format!("unknown unit `{other}`: use ms, s, m or h")),
+    };
+    Duration::try_from_secs_f64(number * unit).map_err(|_| "too long".to_owned())
 }
 
 /// A number from 1 to the most that makes sense.

@@ -52,7 +52,7 @@ pub struct Args {
     #[arg(long)]
     forall_anywhere: bool,
     /// Stop after this time, such as 500ms, 60s, 5m or 1h; seconds without a unit
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = input::duration)]
     time_limit: Option<Duration>,
     /// Stop when the process uses more than so many MiB of memory
     #[arg(long, value_name = "MIB")]
@@ -435,22 +435,4 @@ fn contradiction(
         ))?;
     }
     Ok(Answer::No)
-}
-
-/// `500ms`, `60s`, `5m`, `1h`; seconds without a unit.
-fn duration(text: &str) -> Result<Duration, String> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let number: f64 = text[..end]
-        .parse()
-        .map_err(|_| "expected a number and a unit, as in 60s".to_owned())?;
-    let unit = match &text[end..] {
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        other => return Err(format!("unknown unit `{other}`: use ms, s, m or h")),
-    };
-    Duration::try_from_secs_f64(number * unit).map_err(|_| "too long".to_owned())
 }

@@ -15,6 +15,7 @@ mod learn;
 mod output;
 mod play;
 mod record;
+mod reproduce;
 mod show;
 mod tasks;
 mod traces;
@@ -50,6 +51,7 @@ enum Command {
     Train(train::Args),
     Eval(eval::Args),
     Transfer(transfer::Args),
+    Reproduce(reproduce::Args),
     Bench(bench::Args),
 }
 
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Command::Train(args) => train::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Transfer(args) => transfer::run(args),
+        Command::Reproduce(args) => reproduce::run(args),
         Command::Bench(args) => bench::run(args),
     };
     match result {

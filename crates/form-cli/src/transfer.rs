@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use form_lab::{
     Evaluation, GridArena, PolicyTransfer, Retrain, RunConfig, TrainedRun, Trainer, begin_transfer,
-    inherit, transferred, write_atomically,
+    inherit, transfer_config, write_atomically,
 };
 use form_rl::{Fate, Roles};
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> Result<Answer> {
     input::use_threads(args.follow.threads)?;
     let retrain = retrain(args)?;
     let source = TrainedRun::open(&args.run)?;
-    let mut config = transferred(&source, &args.task, retrain.clone())?;
+    let mut config = transfer_config(&source, &args.task, retrain.clone())?;
     config.seed = args.seed.unwrap_or(config.seed);
     config.iterations = args.iterations.unwrap_or(config.iterations);
     config.layouts = args.layouts.unwrap_or(config.layouts);

@@ -189,7 +189,7 @@ pub struct StopConfig {
     pub episodes: usize,
     /// For how many iterations in a row.
     pub patience: u64,
-    /// Appendix C: once the success rate has crossed this, ...
+    /// Appendix C: once the success rate of the last episodes has crossed this, ...
     pub crossing: f64,
     /// ... the run ends when it falls by more than this share of its best value. 0: it does not.
     pub fall: f64,

@@ -4,7 +4,7 @@ use anyhow::Result;
 use form_core::Machine;
 use form_env::{Outcome, Split, Stream, generator};
 use form_rl::{Agent, Choice, Episode};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::arena::Arena;
 use crate::config::RunConfig;
@@ -25,7 +25,7 @@ pub struct EvaluationPlan {
 }
 
 /// What came of it. Intervals are of 95 % confidence, over episodes. An episode is a success, a dead end, out of time, or cut off.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     /// On maps that were held out from training?
     pub held_out: bool,
@@ -40,7 +40,7 @@ pub struct Evaluation {
     /// Wilson's interval of it.
     pub success_interval: Interval,
     /// The mean unshaped return: 1 for an episode that completed the task, 0 for any other.
-    #[serde(rename = "return")]
+    #[serde(rename = "return", default)]
     pub return_: f64,
     /// The mean number of steps.
     pub length: f64,
@@ -51,6 +51,7 @@ pub struct Evaluation {
     /// How many ran out of time.
     pub out_of_time: u64,
     /// How many were cut off because the machine thought them over while the world went on.
+    #[serde(default)]
     pub cut_off: u64,
     /// How many the machine was wrong about, however they ended: those cut off, and those whose end it took for another.
     pub refuted: u64,

@@ -36,6 +36,7 @@ mod display;
 mod evaluation;
 mod events;
 mod metrics;
+mod reproduce;
 mod run_folder;
 mod session;
 mod staff;
@@ -57,6 +58,10 @@ pub use display::{Display, PolicyLosses, Snapshot};
 pub use evaluation::{Evaluation, EvaluationPlan, evaluate, play};
 pub use events::EventFile;
 pub use metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
+pub use reproduce::{
+    Conditions, Delivery, Evidence, Experiment, Finding, Order, Trial, Workshop, findings_of,
+    findings_table, results_table, trials, write_results,
+};
 pub use run_folder::{RunFolder, TrainingLock};
 pub use session::{FINAL, Finish, LATEST, Resumed, RunResult, Session};
 pub use staff::{Staffing, staff};
@@ -70,4 +75,6 @@ pub use summary::{
 pub use tally::{Ending, Iteration, Relearnt, Tally};
 pub use train::Trainer;
 pub use trained::TrainedRun;
-pub use transfer::{ORIGIN, PolicyTransfer, Retrain, begin_transfer, inherit, transferred};
+pub use transfer::{
+    ORIGIN, PolicyTransfer, Retrain, begin_transfer, inherit, transfer_config, transferred,
+};

@@ -70,8 +70,10 @@ impl RunFolder {
                 path.display()
             );
         }
-        made(&path.join(MACHINES))?;
-        made(&path.join(CHECKPOINTS))?;
+        for inner in [MACHINES, CHECKPOINTS] {
+            made(&path.join(inner))?;
+            run.refuse_strangers(inner)?;
+        }
         prepare(&run)?;
         // Last, and at once: a run that was killed before has left nothing in the way.
         write_atomically(&run.config(), config.as_bytes())?;
@@ -208,6 +210,24 @@ impl RunFolder {
         self.listed(CHECKPOINTS, "safetensors")
     }
 
+    /// Refuses files that a run would write over, but for those that one leaves which was killed before it began.
+    fn refuse_strangers(&self, folder: &str) -> Result<()> {
+        let folder = self.path.join(folder);
+        let failed = |error| cannot("list", &folder, error);
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let begun = ["000.form", "000.svg", "latest.safetensors"].contains(&&*name);
+            if !begun && !name.starts_with('.') {
+                bail!(
+                    "{} is in the way of a new run: name another folder with --out, or remove it",
+                    path.display()
+                );
+            }
+        }
+        Ok(())
+    }
+
     fn listed(&self, folder: &str, extension: &str) -> Result<Vec<PathBuf>> {
         let folder = self.path.join(folder);
         let failed = |error| cannot("list", &folder, error);
@@ -277,6 +297,20 @@ mod tests {
         fs::create_dir(folder.path().join(MACHINES)).unwrap();
         fs::write(folder.path().join(LOCK), "").unwrap();
         assert!(RunFolder::create(folder.path(), "").is_ok());
+    }
+
+    #[test]
+    fn what_lies_where_a_run_would_write_is_not_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(MACHINES)).unwrap();
+        let mine = folder.path().join(MACHINES).join("mine.form");
+        fs::write(&mine, "").unwrap();
+        let message = said(RunFolder::create(folder.path(), ""));
+        assert!(
+            message.contains("machines/mine.form is in the way"),
+            "{message}"
+        );
+        assert!(mine.exists() && !folder.path().join(CONFIG).exists());
     }
 
     #[test]

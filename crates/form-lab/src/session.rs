@@ -4,25 +4,28 @@
 //! moment, goes on from there to the same result, to the byte; only what depends on the clock differs.
 
 mod books;
+mod found;
 mod result;
+mod shown;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
-use form_core::{Signature, Trace};
+use form_core::Signature;
 use form_rl::{Checkpoint, Roles};
 
 pub use self::result::RunResult;
 
-use self::books::{Books, Found, write_machine};
+use self::books::{Books, write_machine};
+use self::found::Found;
 use crate::arena::{Arena, GridArena};
-use crate::atomic::{read_text, write_atomically};
+use crate::atomic::{cannot, read_text, write_atomically};
 use crate::config::RunConfig;
-use crate::display::{Display, PolicyLosses, Snapshot};
+use crate::display::Display;
 use crate::run_folder::{RunFolder, TrainingLock};
-use crate::tally::{Ending, Iteration, Notes, Relearnt};
+use crate::tally::{Ending, Iteration, Notes};
 use crate::train::Trainer;
 
 /// The name of the checkpoint that a run goes on from.
@@ -47,7 +50,7 @@ pub enum Resumed<A: Arena> {
     /// It goes on.
     Session(Box<Session<A>>),
     /// It is over.
-    Ended(RunResult),
+    Ended(Box<RunResult>),
 }
 
 /// Why a session is over.
@@ -103,7 +106,7 @@ impl<A: Arena> Session<A> {
             if trainer.config().method.roles() != Roles::Unaided {
                 write_machine(folder, 0, trainer.machine())?;
             }
-            trainer.save(&folder.checkpoint(LATEST))
+            save(&trainer, folder, LATEST)
         })?;
         let config = trainer.config();
         let begun = format!(
@@ -124,7 +127,7 @@ impl<A: Arena> Session<A> {
         interrupt: Arc<AtomicBool>,
     ) -> Result<Resumed<A>> {
         if let Some(result) = RunResult::of_run(&RunFolder::open(path)?)? {
-            return Ok(Resumed::Ended(result));
+            return Ok(Resumed::Ended(Box::new(result)));
         }
         let (folder, lock) = RunFolder::resume(path)?;
         let config = RunConfig::from_toml(&folder.read_config()?, &folder.config())?;
@@ -229,8 +232,8 @@ impl<A: Arena> Session<A> {
     /// Writes an iteration down, and shows it.
     fn record(&mut self, iteration: &Iteration, display: &mut Display) -> Result<()> {
         let tally = self.trainer.tally();
-        let remark = (iteration.relearnt.as_ref())
-            .map(|learnt| self.describe(tally.iteration, tally.relearnings, learnt));
+        let remark =
+            (iteration.relearnt.as_ref()).map(|learnt| shown::machine(&self.trainer, learnt));
         self.books.enter(
             iteration,
             tally,
@@ -238,76 +241,33 @@ impl<A: Arena> Session<A> {
             &self.signature,
             remark.as_deref(),
         )?;
-        self.trainer.save(&self.folder.checkpoint(LATEST))?;
+        save(&self.trainer, &self.folder, LATEST)?;
         if let Some(remark) = remark {
             display.remark(&remark);
         }
-        display.show(&self.snapshot(iteration));
+        display.show(&shown::snapshot(&self.trainer, iteration));
         Ok(())
     }
 
     /// Writes what remains to be written when a run is over.
     fn conclude(&mut self, ending: &Ending) -> Result<Finish> {
-        self.trainer.save(&self.folder.checkpoint(FINAL))?;
+        save(&self.trainer, &self.folder, FINAL)?;
         let result = RunResult::new(&self.trainer, ending, &self.books);
         self.books.log(&result.message)?;
         // Last: from now on the run is over.
         result.write(&self.folder.result())?;
         Ok(Finish::Ended(Box::new(result)))
     }
-
-    fn snapshot(&self, iteration: &Iteration) -> Snapshot {
-        let machine = self.trainer.machine();
-        Snapshot {
-            iteration: iteration.metrics.iteration,
-            steps: iteration.metrics.steps,
-            steps_per_second: iteration.timings.steps_per_second,
-            success: iteration.metrics.success,
-            states: machine.states().len(),
-            edges: machine.edges().len(),
-            counterexample: (self.trainer.traces().last())
-                .map(|trace| in_words(trace, &self.signature)),
-            losses: (iteration.policies.iter())
-                .map(|row| PolicyLosses {
-                    state: row.state.clone(),
-                    policy: row.policy_loss.unwrap_or(f64::NAN),
-                    value: row.value_loss.unwrap_or(f64::NAN),
-                })
-                .collect(),
-        }
-    }
-
-    /// A machine that was learnt, for people.
-    fn describe(&self, iteration: u64, number: u64, learnt: &Relearnt) -> String {
-        let proven = match learnt.minimal {
-            true => "proven minimal",
-            false => "the best in the time allowed",
-        };
-        let mut text = format!(
-            "iteration {iteration}: machine {number:03} learnt from {} traces in {:.1} ms, {proven}",
-            self.trainer.traces().len(),
-            1000.0 * learnt.time.as_secs_f64()
-        );
-        for staffing in &learnt.staffing {
-            if let Some(from) = &staffing.from {
-                text += &format!("; the policy of {} was that of {from}", staffing.part);
-            }
-        }
-        for line in learnt.machine.to_string().lines() {
-            if line.contains("->") {
-                text += &format!("\n  {line}");
-            }
-        }
-        text
-    }
 }
 
-/// A trace in one line.
-fn in_words(trace: &Trace, signature: &Signature) -> String {
-    let steps: Vec<String> = (trace.steps().iter())
-        .map(|step| signature.texts(step).join(" and "))
-        .collect();
-    format!("{}: {}", trace.kind().as_str(), steps.join(", "))
+/// Writes a checkpoint; an error of the system says what helps.
+fn save<A: Arena>(trainer: &Trainer<A>, folder: &RunFolder, name: &str) -> Result<()> {
+    let saved = trainer.save(&folder.checkpoint(name));
+    saved.map_err(|error| match error.downcast() {
+        Ok(form_rl::Error::Io { path, source }) => cannot("write", &path, source),
+        Ok(other) => other.into(),
+        Err(error) => error,
+    })
 }
 
 /// Keeps a task beside the configuration. Another one that is there is somebody's own.

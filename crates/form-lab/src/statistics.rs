@@ -2,14 +2,14 @@
 //!
 //! A value that the data do not determine (the mean of nothing, the deviation of one number) is `None`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// The confidence of intervals where nothing else is said.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Where a quantity lies, with some confidence.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The lower end.
     pub low: f64,

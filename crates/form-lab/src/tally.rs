@@ -37,7 +37,7 @@ pub struct Tally {
     pub(crate) recent: VecDeque<bool>,
     /// For how many iterations they have been good enough.
     pub(crate) streak: u64,
-    /// The best success rate of an iteration with this machine.
+    /// The best success rate of the last episodes with this machine.
     pub(crate) best: f64,
 }
 

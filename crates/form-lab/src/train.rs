@@ -222,7 +222,7 @@ impl<A: Arena> Trainer<A> {
         if relearnt.is_some() {
             self.tally.start_over();
         } else if known && !refuted {
-            ending = ending.or(self.ending(&episodes, &metrics)?);
+            ending = ending.or(self.ending(&episodes)?);
         }
         if ending.is_none() && number >= self.config.iterations {
             ending = Some(Ending::OutOfIterations);
@@ -264,7 +264,7 @@ impl<A: Arena> Trainer<A> {
         kept
     }
 
-    /// Learns the smallest machine that agrees with all traces, once there is a goal among them.
+    /// Learns the smallest machine that agrees with all traces, once there is a goal among them, or a given machine was wrong.
     fn relearn(&mut self, found: Vec<Trace>) -> Result<Lesson> {
         let mut new = Vec::new();
         for trace in found {
@@ -273,7 +273,9 @@ impl<A: Arena> Trainer<A> {
                 new.push(trace);
             }
         }
-        if !self.traces.iter().any(|trace| trace.kind() == Kind::Goal) {
+        // A machine that accepts too early hides the goals that would correct it: then it is better to know nothing.
+        let goal_known = self.traces.iter().any(|trace| trace.kind() == Kind::Goal);
+        if !goal_known && !self.game.cast().can_accept() {
             return Ok(Lesson::Nothing);
         }
         let limits = Limits {
@@ -337,21 +339,24 @@ impl<A: Arena> Trainer<A> {
     }
 
     /// Whether the run is over, by how its last episodes went.
-    fn ending(&mut self, episodes: &[Episode], row: &MetricsRow) -> Result<Option<Ending>> {
+    fn ending(&mut self, episodes: &[Episode]) -> Result<Option<Ending>> {
         let stop = &self.config.stop;
         let recent = &mut self.tally.recent;
         recent.extend(episodes.iter().map(Episode::is_success));
         let surplus = recent.len().saturating_sub(stop.episodes);
         recent.drain(..surplus);
-        if let (Some(success), true) = (row.success, stop.fall > 0.0) {
+        let good = recent.iter().filter(|success| **success).count() as f64;
+        // Those that end first are those that succeed: fewer episodes than asked for say nothing.
+        let full = recent.len() >= stop.episodes;
+        let success = good / recent.len().max(1) as f64;
+        if full && stop.fall > 0.0 {
             let best = self.tally.best.max(success);
             self.tally.best = best;
             if best >= stop.crossing && success < best * (1.0 - stop.fall) {
                 return Ok(Some(Ending::Fell));
             }
         }
-        let good = recent.iter().filter(|success| **success).count() as f64;
-        let enough = recent.len() >= stop.episodes && good >= stop.success * recent.len() as f64;
+        let enough = full && success >= stop.success;
         self.tally.streak = if enough { self.tally.streak + 1 } else { 0 };
         if !enough || self.tally.streak < stop.patience {
             return Ok(None);

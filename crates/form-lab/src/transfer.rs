@@ -80,24 +80,31 @@ impl PolicyTransfer {
     }
 }
 
-/// The configuration of a run that begins with the machine and the policies of another one, in another task.
-pub fn transferred(source: &TrainedRun, task: &str, retrain: Retrain) -> Result<RunConfig> {
-    let checkpoint = &source.checkpoint;
-    let file = source.file();
-    Ok(RunConfig {
+/// The configuration of a run with the machine of another one, in another task.
+pub fn transferred(source: &RunConfig, checkpoint: &Checkpoint, task: &str) -> RunConfig {
+    RunConfig {
         task: task.to_owned(),
         machine: (checkpoint.roles != Roles::Unaided).then(|| checkpoint.machine.to_string()),
+        transfer: None,
+        ..source.clone()
+    }
+}
+
+/// The same, to begin with its policies, too: see [`begin_transfer`].
+pub fn transfer_config(source: &TrainedRun, task: &str, retrain: Retrain) -> Result<RunConfig> {
+    let file = source.file();
+    Ok(RunConfig {
         transfer: Some(TransferConfig {
             from: source.task_name()?,
             checkpoint: (file.to_str().map(str::to_owned))
                 .with_context(|| format!("{}: not a path of letters", file.display()))?,
             retrain,
         }),
-        ..source.config.clone()
+        ..transferred(&source.config, &source.checkpoint, task)
     })
 }
 
-/// Begins a run in a new folder with the policies that its configuration names: see [`transferred`]. The folder keeps a copy of
+/// Begins a run in a new folder with the policies that its configuration names: see [`transfer_config`]. The folder keeps a copy of
 /// them, so that its configuration makes the same run again.
 pub fn begin_transfer<A: Arena>(
     mut config: RunConfig,

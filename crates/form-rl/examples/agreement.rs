@@ -20,7 +20,6 @@ use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
-const SEQUENCES: usize = 37;
 const STEPS: usize = 10;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -28,15 +27,27 @@ fn main() -> Result<(), Box<dyn Error>> {
     let given = std::env::args_os().nth(1).map(PathBuf::from);
     let folder = given.unwrap_or_else(|| temporary.path().to_owned());
     let paper = NetworkConfig::paper([13, 13, 3], &[("indicators", 4), ("machine", 4)], 7);
-    // Seeds with which no sample comes to stand on a bound of the loss, where rounding would decide.
-    write(&folder.join("paper"), &paper, 1, 1)?;
-    write(&folder.join("relu"), &relu(), 1, 8)?;
-    write(&folder.join("recurrent"), &paper.recurrent(), 12, 6)
+    // Seeds with which no sample comes to stand on a kink of network or loss, where rounding would decide.
+    let byte = |rng: &mut Pcg64Mcg| rng.random_range(0..8);
+    write(&folder.join("paper"), &paper, [200, 1], 1, byte)?;
+    write(&folder.join("relu"), &relu(), [40, 1], 2, byte)?;
+    write(
+        &folder.join("recurrent"),
+        &paper.recurrent(),
+        [37, 12],
+        6,
+        byte,
+    )?;
+    let planes = NetworkConfig::paper([13, 13, 14], &[], 3);
+    let rare = |rng: &mut Pcg64Mcg| u8::from(rng.random_range(0..20) == 0);
+    write(&folder.join("planes"), &planes, [200, 1], 2, rare)
 }
 
-/// Relu, normalised inputs, and kernels, windows and strides other than the paper's.
+/// Relu, normalised inputs, and kernels, windows and strides other than the paper's. Small: every unit has a kink, and steps
+/// from weights on either side of one soon lead far apart.
 fn relu() -> NetworkConfig {
     let mut config = NetworkConfig::paper([11, 13, 5], &[("indicators", 3), ("machine", 6)], 4);
+    let dense = [LayerConfig::Dense { units: 8 }, LayerConfig::Relu];
     if let Some(image) = &mut config.image {
         image.normalise = true;
         let conv = |filters, kernel, stride| LayerConfig::Conv {
@@ -46,20 +57,18 @@ fn relu() -> NetworkConfig {
         };
         let (window, stride) = ([3, 2], 1);
         image.layers = vec![
-            conv(16, [2, 3], 1),
+            conv(4, [2, 3], 1),
             LayerConfig::MaxPool { window, stride },
             LayerConfig::Relu,
-            conv(24, [3, 2], 2),
+            conv(6, [3, 2], 2),
             LayerConfig::Relu,
         ];
     }
     for vector in &mut config.vectors {
         vector.normalise = vector.name == "machine";
-        vector.layers[1] = LayerConfig::Relu;
+        vector.layers = dense.to_vec();
     }
-    for layer in [1, 3] {
-        config.trunk[layer] = LayerConfig::Relu;
-    }
+    config.trunk = [dense.clone(), dense].concat();
     config
 }
 
@@ -67,15 +76,16 @@ fn relu() -> NetworkConfig {
 fn write(
     folder: &Path,
     config: &NetworkConfig,
-    steps: usize,
+    [sequences, steps]: [usize; 2],
     seed: u64,
+    byte: impl Fn(&mut Pcg64Mcg) -> u8,
 ) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let mut network = Network::new(config, &mut rng)?;
-    let count = SEQUENCES * 12;
+    let count = sequences * steps;
     let images: Vec<u8> = (0..count * network.image_len())
-        .map(|_| rng.random_range(0..8))
+        .map(|_| byte(&mut rng))
         .collect();
     let actions: Vec<usize> = (0..count)
         .map(|_| rng.random_range(0..network.actions()))

@@ -1,5 +1,5 @@
 //! Samples a second through the paper's network: trained at minibatch 4096, judged at batch 256, and what share of the
-//! processor's matrix peak training reaches.
+//! processor's matrix peak training reaches. Once for images of three numbers a cell, once for planes of mostly zeros.
 //!
 //! `cargo run --release -p form-rl --example speed -- SECONDS`: so long for each figure, the best of three counts. The number of
 //! threads is rayon's: `RAYON_NUM_THREADS`.
@@ -13,18 +13,14 @@ use rand_pcg::Pcg64Mcg;
 fn main() -> form_rl::Result<()> {
     let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok());
     let time = Duration::from_secs_f64(seconds.unwrap_or(0.2));
-    let mut work = Workload::new(&mut Pcg64Mcg::seed_from_u64(1))?;
-    let trained = rate(time, Workload::TRAINED, || work.train())?;
-    let judged = rate(time, Workload::JUDGED, || work.judge())?;
-    let mut planes = Workload::planes(&mut Pcg64Mcg::seed_from_u64(1))?;
-    let trained_planes = rate(time, Workload::TRAINED, || planes.train())?;
-    let judged_planes = rate(time, Workload::JUDGED, || planes.judge())?;
+    let mut rng = Pcg64Mcg::seed_from_u64(1);
+    let (trained, judged) = measure(Workload::paper(&mut rng)?, time)?;
+    let (trained_planes, judged_planes) = measure(Workload::planes(&mut rng)?, time)?;
     let threads = rayon::current_num_threads();
     let peak = (0..3)
         .map(|_| matrix_flops(threads, time))
         .fold(0.0, f64::max);
     let share = 100.0 * trained * Workload::FLOPS / peak;
-    show("weights", work.weights() as f64, "");
     show("threads", threads as f64, "");
     show("matrix peak", peak / 1e9, "GFLOP/s");
     show("training, minibatch 4096", trained, "samples/s");
@@ -33,6 +29,12 @@ fn main() -> form_rl::Result<()> {
     show("planes: training", trained_planes, "samples/s");
     show("planes: inference", judged_planes, "samples/s");
     Ok(())
+}
+
+/// Samples a second trained, and judged.
+fn measure(mut work: Workload, time: Duration) -> form_rl::Result<(f64, f64)> {
+    let trained = rate(time, Workload::TRAINED, || work.train())?;
+    Ok((trained, rate(time, Workload::JUDGED, || work.judge())?))
 }
 
 /// Samples a second, the best of three rounds.

@@ -1,7 +1,6 @@
-//! What speed is measured with: the paper's network and made-up samples for it.
+//! What speed is measured with: networks and made-up samples for them.
 //!
-//! The network sees 13 × 13 cells of three bytes, four indicators and four machine states, and chooses among seven actions.
-//! The same work is written in Python for other engines, in `benches/policy`.
+//! `benches/policy` has the work of [`Workload::paper`] in Python, for other engines.
 
 use rand::{Rng, RngExt};
 
@@ -10,7 +9,10 @@ use crate::{
     clip_gradient,
 };
 
-/// The paper's network in training, for benchmarks.
+/// Planes of an image that shows a map: walls, goal, lava, colours, the agent's four directions, progress.
+const PLANES: usize = 14;
+
+/// A network in training, for benchmarks.
 #[derive(Debug)]
 pub struct Workload {
     network: Network,
@@ -34,33 +36,22 @@ impl Workload {
     /// Samples judged at once.
     pub const JUDGED: usize = 256;
 
-    /// Floating-point operations a trained sample: forward, and twice as much backward except into the image.
+    /// Floating-point operations a trained sample of the paper's network: forward, and twice as much backward except into the image.
     pub const FLOPS: f64 = 1.09e6;
 
-    /// Planes of an image that shows a map: walls, goal, lava, colours, the agent's four directions, progress.
-    const PLANES: usize = 14;
-
-    /// Fresh weights and random samples.
-    pub fn new(rng: &mut impl Rng) -> Result<Self> {
+    /// The paper's network: 13 × 13 cells of three bytes, four indicators, four machine states, seven actions.
+    pub fn paper(rng: &mut impl Rng) -> Result<Self> {
         let config = NetworkConfig::paper([13, 13, 3], &[("indicators", 4), ("machine", 4)], 7);
-        Self::of(&config, rng, |_, rng| rng.random_range(0..6))
+        Self::new(&config, rng, |_, rng| rng.random_range(0..6))
     }
 
-    /// The same for images of zeros and ones, and three actions: walls around four rooms in the first plane, and now and then
-    /// something in another one.
+    /// The same for 13 × 13 cells of 14 planes that are mostly 0, without vectors and with three actions.
     pub fn planes(rng: &mut impl Rng) -> Result<Self> {
-        let config = NetworkConfig::paper([13, 13, Self::PLANES], &[], 3);
-        Self::of(&config, rng, |place, rng| {
-            let (cell, plane) = (place / Self::PLANES % 169, place % Self::PLANES);
-            let wall = cell / 13 % 6 == 0 || cell % 13 % 6 == 0;
-            u8::from(match plane {
-                0 => wall,
-                _ => !wall && rng.random_range(0..100) == 0,
-            })
-        })
+        Self::new(&NetworkConfig::paper([13, 13, PLANES], &[], 3), rng, plane)
     }
 
-    fn of<R: Rng>(
+    /// Fresh weights and random samples, images byte by byte.
+    fn new<R: Rng>(
         config: &NetworkConfig,
         rng: &mut R,
         byte: impl Fn(usize, &mut R) -> u8,
@@ -91,11 +82,6 @@ impl Workload {
             returns,
             judged: Outputs::default(),
         })
-    }
-
-    /// How many weights the network has.
-    pub fn weights(&self) -> usize {
-        self.network.weights().len()
     }
 
     /// One step of training on [`Workload::TRAINED`] samples: loss, gradient, its clipping, Adam.
@@ -132,4 +118,15 @@ impl Workload {
         );
         (self.engine).evaluate(&self.network, &batch, &mut self.judged)
     }
+}
+
+/// Walls around four rooms in the first plane, and now and then something in another one.
+fn plane<R: Rng>(place: usize, rng: &mut R) -> u8 {
+    let (cell, plane) = (place / PLANES % 169, place % PLANES);
+    let (y, x) = (cell / 13, cell % 13);
+    let wall = y % 6 == 0 || x % 6 == 0;
+    u8::from(match plane {
+        0 => wall,
+        _ => !wall && rng.random_range(0..100) == 0,
+    })
 }

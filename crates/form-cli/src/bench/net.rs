@@ -29,14 +29,14 @@ const PYTORCH: &str = "PyTorch's best settings on 2 cores, docs/performance.md";
 
 /// Samples trained a second at minibatch 4096: loss, gradient, its clipping and a step of Adam.
 fn train(name: &str) -> Result<Row> {
-    let mut work = Workload::new(&mut generator(7, Stream::Other(0)))?;
+    let mut work = Workload::paper(&mut generator(7, Stream::Other(0)))?;
     let value = rate(Workload::TRAINED, || work.train())?;
     Ok(row(name, value, 43_000.0))
 }
 
 /// Samples judged a second at batch 256.
 fn judge(name: &str) -> Result<Row> {
-    let mut work = Workload::new(&mut generator(7, Stream::Other(0)))?;
+    let mut work = Workload::paper(&mut generator(7, Stream::Other(0)))?;
     let value = rate(Workload::JUDGED, || work.judge())?;
     Ok(row(name, value, 130_000.0))
 }

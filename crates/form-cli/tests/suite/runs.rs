@@ -13,10 +13,10 @@ accept  u_acc
 u0 -> u1 : forall X. red(X)
 u1 -> u_acc : goal
 '''
-steps = 60
+steps = 120
 [room]
-size = [6, 6]
-goal = [4, 4]
+size = [7, 7]
+goal = [5, 5]
 [checkpoints]
 red = 2
 blue = 1
@@ -24,7 +24,7 @@ blue = 1
 
 /// What makes a run quick.
 const SETTINGS: &str = "--quiet --layouts 3 --set worlds=8 --set least_samples=64 --set ppo.train_batch=256 \
-    --set ppo.minibatch=64 --set ppo.epochs=1 --set learning.explore=100 --set network.filters=[4] \
+    --set ppo.minibatch=64 --set ppo.epochs=1 --set learning.explore=360 --set network.filters=[4] \
     --set network.hidden=[8] --set network.vector_units=4 --set stop.success=2";
 
 /// A folder with a task file in it.

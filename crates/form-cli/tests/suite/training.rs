@@ -129,7 +129,7 @@ fn progress_is_plain_lines_where_there_is_no_terminal() {
         outcome.stderr
     );
     assert!(
-        outcome.stderr.contains("forall X. red(X)"),
+        outcome.stderr.contains("-> u_acc : goal"),
         "{}",
         outcome.stderr
     );

@@ -7,12 +7,13 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::Path;
 
-use anyhow::{Result, bail};
-use form_core::{Machine, Signature, Trace, TraceFile, to_svg};
+use anyhow::Result;
+use form_core::{Machine, Signature, Trace, to_svg};
 
-use crate::atomic::{append, cannot, read_text, write_atomically};
+use super::found::{Clock, Found};
+use crate::atomic::{append, cannot, write_atomically};
 use crate::events::EventFile;
-use crate::metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
+use crate::metrics::{MetricsRow, PoliciesRow, Table, TimingsRow};
 use crate::run_folder::RunFolder;
 use crate::tally::{Iteration, Tally};
 
@@ -30,67 +31,6 @@ pub(super) struct Books {
     clock: Clock,
 }
 
-/// Where the time went.
-#[derive(Clone, Debug, Default)]
-struct Clock {
-    seconds: f64,
-    learning: f64,
-    last_learning: Option<f64>,
-}
-
-impl Clock {
-    fn add(&mut self, timings: &TimingsRow, learnt: bool) {
-        self.seconds = timings.seconds;
-        self.learning += timings.learning_seconds;
-        if learnt {
-            self.last_learning = Some(timings.learning_seconds);
-        }
-    }
-}
-
-/// What the files of a run say up to its checkpoint. Reading them changes nothing.
-#[derive(Debug)]
-pub(super) struct Found {
-    /// The traces that were kept.
-    pub(super) traces: Vec<Trace>,
-    clock: Clock,
-}
-
-impl Found {
-    /// Seconds of training so far.
-    pub(super) fn seconds(&self) -> f64 {
-        self.clock.seconds
-    }
-
-    /// Reads the files, and refuses those that lack something which the checkpoint knows of.
-    pub(super) fn read(
-        folder: &RunFolder,
-        tally: &Tally,
-        signature: &Signature,
-        machine: Option<&Machine>,
-    ) -> Result<Self> {
-        let iteration = tally.iteration;
-        let metrics: Vec<MetricsRow> = rows(&folder.metrics(), iteration)?;
-        let timings: Vec<TimingsRow> = rows(&folder.timings(), iteration)?;
-        let _: Vec<PoliciesRow> = rows(&folder.policies(), iteration)?;
-        complete(&folder.metrics(), &metrics, iteration)?;
-        complete(&folder.timings(), &timings, iteration)?;
-        if let Some(machine) = machine {
-            expect_machines(folder, tally.relearnings, machine)?;
-        }
-        let mut clock = Clock::default();
-        let mut before = 0;
-        for (metrics, timings) in metrics.iter().zip(&timings) {
-            clock.add(timings, metrics.relearnings > before);
-            before = metrics.relearnings;
-        }
-        Ok(Self {
-            traces: traces(&folder.traces(), tally.traces, signature)?,
-            clock,
-        })
-    }
-}
-
 impl Books {
     /// The files of a run that begins, or goes on after what was found: whatever comes later is cut off.
     pub(super) fn open(
@@ -101,13 +41,14 @@ impl Books {
     ) -> Result<Self> {
         let iteration = tally.iteration;
         write_traces(&folder.traces(), &found.traces, signature)?;
-        for later in folder.machines()? {
-            let number = later
+        for path in folder.machines()? {
+            // Files of other names are not the run's.
+            let number = path
                 .file_stem()
                 .and_then(|stem| stem.to_str()?.parse().ok());
-            if number.is_none_or(|number: u64| number > tally.relearnings) {
-                remove(&later.with_extension("svg"))?;
-                remove(&later)?;
+            if number.is_some_and(|number: u64| number > tally.relearnings) {
+                remove(&path.with_extension("svg"))?;
+                remove(&path)?;
             }
         }
         let log = folder.log();
@@ -202,70 +143,6 @@ fn remove(path: &Path) -> Result<()> {
         true => fs::remove_file(path).map_err(|error| cannot("remove", path, error)),
         false => Ok(()),
     }
-}
-
-/// The rows of a table up to an iteration. Before the first one there need not be a table.
-fn rows<R: Row>(path: &Path, iteration: u64) -> Result<Vec<R>> {
-    if iteration == 0 && !path.exists() {
-        return Ok(Vec::new());
-    }
-    let mut rows: Vec<R> = read_rows(path)?;
-    rows.retain(|row| row.iteration() <= iteration);
-    Ok(rows)
-}
-
-/// Refuses a table that has not one row an iteration.
-fn complete<R: Row>(path: &Path, rows: &[R], iteration: u64) -> Result<()> {
-    let expected = 1..=iteration;
-    let found = rows.iter().map(Row::iteration);
-    if found.clone().eq(expected.clone()) {
-        return Ok(());
-    }
-    let wrong = (found.map(Some).chain([None]))
-        .zip(expected.map(Some).chain([None]))
-        .position(|(found, expected)| found != expected);
-    bail!(
-        "{}: the checkpoint was made after iteration {iteration}, and there is not one row for each until then: row {} is wrong or missing; {NEW_RUN}",
-        path.display(),
-        wrong.unwrap_or(0) + 1
-    );
-}
-
-/// What helps when something is gone: runs are determined by their configuration.
-const NEW_RUN: &str = "put it back from a copy, or make the same run anew with `form train --config` and this folder's config.toml";
-
-fn expect_machines(folder: &RunFolder, relearnings: u64, last: &Machine) -> Result<()> {
-    for number in 0..=usize::try_from(relearnings)? {
-        let path = folder.machine(number);
-        if !path.is_file() {
-            bail!("{} is missing: {NEW_RUN}", path.display());
-        }
-        if number as u64 == relearnings && read_text(&path)? != last.to_string() {
-            bail!(
-                "{} is not the machine of the checkpoint: {NEW_RUN}",
-                path.display()
-            );
-        }
-    }
-    Ok(())
-}
-
-/// The first traces of a file, as many as there were at the checkpoint.
-fn traces(path: &Path, count: u64, signature: &Signature) -> Result<Vec<Trace>> {
-    if count == 0 {
-        return Ok(Vec::new());
-    }
-    let file = File::open(path).map_err(|error| cannot("read", path, error))?;
-    let found = TraceFile::new(&path.display().to_string(), file)?.traces(signature)?;
-    if (found.len() as u64) < count {
-        bail!(
-            "{}: {} traces, and the checkpoint was made with {count}: {NEW_RUN}",
-            path.display(),
-            found.len()
-        );
-    }
-    let kept = found.into_iter().take(usize::try_from(count)?);
-    Ok(kept.map(|(_, trace)| trace).collect())
 }
 
 fn write_traces(path: &Path, traces: &[Trace], signature: &Signature) -> Result<()> {

@@ -143,7 +143,7 @@ fn a_run_that_is_over_stays_as_it_is() {
     assert_eq!(result.task, "tiny");
     let log = fs::read(run.log()).unwrap();
     match Session::resume(&path, stop.clone()).unwrap() {
-        Resumed::Ended(found) => assert_eq!(found, result),
+        Resumed::Ended(found) => assert_eq!(*found, result),
         Resumed::Session(_) => panic!("it goes on"),
     }
     assert_eq!(fs::read(run.log()).unwrap(), log);

@@ -13,10 +13,10 @@ accept  u_acc
 u0 -> u1 : forall X. red(X)
 u1 -> u_acc : goal
 '''
-steps = 60
+steps = 120
 [room]
-size = [6, 6]
-goal = [4, 4]
+size = [7, 7]
+goal = [5, 5]
 [checkpoints]
 red = 2
 blue = 1
@@ -35,11 +35,15 @@ pub fn config(folder: &Path, method: Method) -> RunConfig {
         ("ppo.train_batch", "512"),
         ("ppo.minibatch", "128"),
         ("ppo.epochs", "1"),
-        ("learning.explore", "200"),
+        ("learning.explore", "360"),
         ("network.filters", "[4]"),
         ("network.hidden", "[8]"),
         ("network.vector_units", "4"),
         ("stop.success", "2"),
+        // Never either, but what it looks at is kept in checkpoints.
+        ("stop.crossing", "2"),
+        ("stop.fall", "0.5"),
+        ("stop.episodes", "7"),
     ] {
         config.set(key, value).unwrap();
     }

@@ -12,7 +12,7 @@ use form_env::Split;
 use form_lab::{
     Display, EvaluationPlan, Finish, GridArena, Method, ORIGIN, PolicyTransfer, Resumed, Retrain,
     RunConfig, Session, TrainedRun, Trainer, begin_transfer, evaluate, inherit, read_rows,
-    transferred,
+    transfer_config,
 };
 use form_rl::{Agent, Choice, Fate, Network};
 
@@ -59,7 +59,7 @@ fn moved(
     task: &str,
     retrain: Retrain,
 ) -> (Trainer<GridArena>, Vec<PolicyTransfer>) {
-    let config = transferred(source, task, retrain.clone()).unwrap();
+    let config = transfer_config(source, task, retrain.clone()).unwrap();
     let mut trainer = trainer(&config);
     let report = inherit(&mut trainer, &source.checkpoint, &retrain).unwrap();
     (trainer, report)
@@ -184,7 +184,7 @@ fn those_that_are_not_trained_further_stay_as_they_are_to_the_bit() {
         (Retrain::Named(vec!["u1".to_owned()]), [false, true]),
         (Retrain::Full, [true, true]),
     ] {
-        let mut config = transferred(&source, &task, retrain.clone()).unwrap();
+        let mut config = transfer_config(&source, &task, retrain.clone()).unwrap();
         config.iterations = 6;
         let path = folder.path().join(format!("{expected:?}"));
         let (mut session, report) = begin(&config, Some(&source), &path, &never).unwrap();
@@ -254,7 +254,7 @@ fn a_run_with_policies_of_another_one_goes_on_and_can_be_made_again() {
         let names: Vec<String> = (source.checkpoint.policies.iter().take(1))
             .map(|policy| policy.name.clone())
             .collect();
-        let mut config = transferred(&source, &task, Retrain::Named(names)).unwrap();
+        let mut config = transfer_config(&source, &task, Retrain::Named(names)).unwrap();
         config.iterations = 4;
         let paths = ["whole", "pieces", "again"].map(|name| folder.path().join(name));
         let never = Arc::default();
@@ -342,17 +342,17 @@ fn what_makes_no_sense_is_refused_and_leaves_no_folder() {
         format!("{:#}", begun.err().unwrap())
     };
     let own = folder.path().join("tiny.toml");
-    let same = transferred(&source, own.to_str().unwrap(), Retrain::Changed).unwrap();
+    let same = transfer_config(&source, own.to_str().unwrap(), Retrain::Changed).unwrap();
     let message = refused(&same);
     assert!(message.contains("no policy would be trained"), "{message}");
     let task = more_red(folder.path());
     let named = Retrain::Named(vec!["u1".to_owned(), "u7".to_owned()]);
-    let message = refused(&transferred(&source, &task, named).unwrap());
+    let message = refused(&transfer_config(&source, &task, named).unwrap());
     assert!(
         message.contains("there is no policy `u7`; there are: u0, u1"),
         "{message}"
     );
-    let mut config = transferred(&source, &task, Retrain::Full).unwrap();
+    let mut config = transfer_config(&source, &task, Retrain::Full).unwrap();
     config.method = Method::SinglePolicy;
     let message = refused(&config);
     assert!(message.contains("keep its method"), "{message}");

@@ -243,8 +243,11 @@ impl Engine {
         let sums: Vec<L::Sum> = (self.shards.par_iter_mut().enumerate())
             .map(|(number, shard)| {
                 let mut sum = L::Sum::default();
-                shard.gradient.fill(0.0);
-                for block in blocks(&share(number, sequences)) {
+                let share = share(number, sequences);
+                if !share.is_empty() {
+                    shard.gradient.fill(0.0);
+                }
+                for block in blocks(&share) {
                     network.forward(prepared, batch, block.clone(), &mut shard.work);
                     sum += shard.work.judge(network, loss);
                     network.backward(&mut shard.work, &mut shard.gradient);
@@ -256,7 +259,11 @@ impl Engine {
         let (shards, total) = (&self.shards, &mut self.gradient);
         (total.par_chunks_mut(chunk).enumerate()).for_each(|(place, total)| {
             total.fill(0.0);
-            for shard in shards {
+            for (number, shard) in shards.iter().enumerate() {
+                // Small batches leave shards without a share.
+                if share(number, sequences).is_empty() {
+                    continue;
+                }
                 let from = &shard.gradient[place * chunk..place * chunk + total.len()];
                 for (total, part) in total.iter_mut().zip(from) {
                     *total += part;

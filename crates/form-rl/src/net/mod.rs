@@ -1,7 +1,8 @@
 //! Networks: layers with explicit forward and backward passes, in blocks that stay in cache.
 //!
 //! The only room that knows the matrix library. `layer` says what a layer is; each layer is a file (`dense`, `conv`,
-//! `pool`, `tanh`, `relu`, `lstm`); `config` builds them, `chain` runs them one after another, `network` puts image, vectors,
+//! `pool`, `tanh`, `relu`, `lstm`), written over `tile` and `strip`, which keep sums in vector registers, or over `matmul`;
+//! `sparse` is for images of mostly zeros; `config` builds them, `chain` runs them one after another, `network` puts image, vectors,
 //! trunk and heads together, `initial` draws their first weights, `inherit` takes another network's, `normalise` knows what
 //! observations look like on average, `batch` runs many samples on all cores, `weights` is the file.
 

@@ -8,7 +8,7 @@ use pulp::Simd;
 
 use super::strip::{Strip, Strips};
 
-/// A block is sparse if at most one in so many of its bytes is not 0: about where both ways take the same time.
+/// A block is sparse if at most one in so many bytes of each image is not 0: about where both ways take the same time.
 const SHARE: usize = 4;
 
 /// A byte that is not 0.
@@ -47,11 +47,11 @@ impl Sparse {
     }
 
     /// Reads the images of a block; `false` if they are not sparse.
-    pub(crate) fn read<'a>(&mut self, images: impl ExactSizeIterator<Item = &'a [u8]>) -> bool {
+    pub(crate) fn read<'a>(&mut self, images: impl Iterator<Item = &'a [u8]>) -> bool {
         self.entries.clear();
         self.ends.clear();
-        let most = images.len() * self.cells.len() / SHARE;
         for image in images {
+            let before = self.entries.len();
             let (words, rest) = image.as_chunks::<8>();
             for (place, word) in words.iter().enumerate() {
                 self.word(8 * place, u64::from_le_bytes(*word));
@@ -59,7 +59,7 @@ impl Sparse {
             let mut word = [0; 8];
             word[..rest.len()].copy_from_slice(rest);
             self.word(8 * words.len(), u64::from_le_bytes(word));
-            if self.entries.len() > most {
+            if SHARE * (self.entries.len() - before) > image.len() {
                 return false;
             }
             self.ends.push(self.entries.len());
@@ -91,11 +91,11 @@ impl Sparse {
     }
 }
 
-/// A cell under the kernel: which output it counts for, and its place in that output's patch.
+/// A cell under the kernel: where the output begins that it counts for, and where the weights of its first channel.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     output: u32,
-    patch: u32,
+    weights: u32,
 }
 
 /// What each cell of an image counts for.
@@ -110,7 +110,7 @@ impl Touches {
     /// From the size of the image and of the output, the kernel and how far it moves.
     pub(crate) fn new(
         [height, width, channels]: [usize; 3],
-        [rows, columns, _]: [usize; 3],
+        [rows, columns, filters]: [usize; 3],
         kernel: [usize; 2],
         stride: usize,
     ) -> Self {
@@ -127,8 +127,8 @@ impl Touches {
             for (y, line) in under(cell / width, rows, kernel[0]) {
                 for (x, column) in under(cell % width, columns, kernel[1]) {
                     touches.push(Touch {
-                        output: (y * columns + x) as u32,
-                        patch: ((line * kernel[1] + column) * channels) as u32,
+                        output: ((y * columns + x) * filters) as u32,
+                        weights: ((line * kernel[1] + column) * channels * filters) as u32,
                     });
                 }
             }
@@ -177,10 +177,10 @@ impl Strips for Scatter<'_> {
         for (entries, output) in self.images.images().zip(outputs) {
             for entry in entries {
                 let value = simd.splat_f32s(entry.value);
+                let weights = &self.weights[entry.channel as usize * filters..];
                 for touch in self.touches.of(entry.cell) {
-                    let output = &mut output[touch.output as usize * filters..];
-                    let weights = (touch.patch + entry.channel) as usize * filters;
-                    let weights = strip.load(simd, &self.weights[weights..]);
+                    let output = &mut output[touch.output as usize..];
+                    let weights = strip.load(simd, &weights[touch.weights as usize..]);
                     let mut sums = strip.load(simd, output);
                     for (sum, weight) in sums.iter_mut().zip(weights) {
                         *sum = simd.mul_add_f32s(value, weight, *sum);
@@ -218,10 +218,10 @@ impl Strips for Collect<'_> {
         for (entries, d_output) in self.images.images().zip(d_outputs) {
             for entry in entries {
                 let value = simd.splat_f32s(entry.value);
+                let d_weights = &mut self.d_weights[entry.channel as usize * self.filters..];
                 for touch in self.touches.of(entry.cell) {
-                    let d_output = &d_output[touch.output as usize * self.filters..];
-                    let weights = (touch.patch + entry.channel) as usize * self.filters;
-                    let d_weights = &mut self.d_weights[weights..];
+                    let d_output = &d_output[touch.output as usize..];
+                    let d_weights = &mut d_weights[touch.weights as usize..];
                     let d_output = strip.load(simd, d_output);
                     let mut sums = strip.load(simd, d_weights);
                     for (sum, d) in sums.iter_mut().zip(d_output) {

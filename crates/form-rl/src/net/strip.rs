@@ -66,7 +66,7 @@ pub(crate) trait Strips: Sized {
     }
 }
 
-struct Run<T>(T);
+pub(super) struct Run<T>(pub(super) T);
 
 impl<T: Strips> WithSimd for Run<T> {
     type Output = ();

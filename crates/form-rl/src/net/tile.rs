@@ -150,17 +150,34 @@ impl Product<'_> {
                 },
             );
             let b = &self.b[line * self.length * self.b_row..];
-            for k in 0..self.length {
-                let b = strip.load(simd, &b[k * self.b_row..]);
-                for (sums, a) in sums.iter_mut().zip(a) {
-                    let a = simd.splat_f32s(a[k]);
-                    for (sum, b) in sums.iter_mut().zip(b) {
-                        *sum = simd.mul_add_f32s(a, b, *sum);
-                    }
-                }
+            match self.length {
+                // A stretch of the paper's image is so short that its loop takes as long as its sums.
+                6 => self.stretch(simd, strip, &mut sums, a, b, 6),
+                any => self.stretch(simd, strip, &mut sums, a, b, any),
             }
         }
         sums
+    }
+
+    #[inline(always)]
+    fn stretch<S: Simd, const ROWS: usize, const V: usize, const WHOLE: bool>(
+        &self,
+        simd: S,
+        strip: Strip<V, WHOLE>,
+        sums: &mut [[S::f32s; V]; ROWS],
+        a: [&[f32]; ROWS],
+        b: &[f32],
+        length: usize,
+    ) {
+        for k in 0..length {
+            let b = strip.load(simd, &b[k * self.b_row..]);
+            for (sums, a) in sums.iter_mut().zip(a) {
+                let a = simd.splat_f32s(a[k]);
+                for (sum, b) in sums.iter_mut().zip(b) {
+                    *sum = simd.mul_add_f32s(a, b, *sum);
+                }
+            }
+        }
     }
 
     #[inline(always)]
@@ -302,5 +319,131 @@ impl Strips for SumRows<'_> {
             }
         }
         strip.store(simd, self.sum, total);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::strip::Run;
+    use super::super::vector::ARCH;
+    use super::*;
+
+    fn numbers(count: usize, step: usize) -> Vec<f32> {
+        let number = |place| ((place * step) % 17) as f32 - 8.0;
+        (0..count).map(number).collect()
+    }
+
+    /// The same bits from vectors of every width, down to single numbers.
+    #[test]
+    fn the_width_of_vectors_does_not_show() {
+        let fractions = |count, step| -> Vec<f32> {
+            let numbers = numbers(count, step).into_iter();
+            numbers.map(|x: f32| (x * 0.37).sin()).collect()
+        };
+        let (rows, length) = (7, 9);
+        for columns in [5, 16, 27, 48] {
+            let (a, b) = (fractions(rows * length, 7), fractions(length * columns, 5));
+            let run = |on: &dyn Fn(Run<Product<'_>>)| {
+                let mut c = vec![0.0; rows * columns];
+                on(Run(Product {
+                    samples: 1,
+                    rows,
+                    a: &a,
+                    a_at: Layout::rows(rows, length),
+                    lines: 1,
+                    line: 0,
+                    length,
+                    b: &b,
+                    b_row: columns,
+                    start: Start::Nothing,
+                    c: &mut c,
+                    c_at: Layout::rows(rows, columns),
+                    columns,
+                }));
+                c
+            };
+            let widest = run(&|product| ARCH.dispatch(product));
+            let single = run(&|product| pulp::Scalar::new().vectorize(product));
+            assert_eq!(widest, single, "{columns}");
+            #[cfg(target_arch = "x86_64")]
+            if let Some(narrower) = pulp::x86::V3::try_new() {
+                assert_eq!(widest, run(&|product| Simd::vectorize(narrower, product)));
+            }
+        }
+    }
+
+    /// Whole numbers: all sums are exact. Widths around those of vectors, heights around those of tiles.
+    #[test]
+    fn products_agree_with_three_loops() {
+        for columns in [1, 3, 7, 8, 15, 16, 17, 32, 33, 40, 64] {
+            for (rows, length) in [
+                (1, 1),
+                (2, 6),
+                (4, 5),
+                (5, 3),
+                (6, 6),
+                (7, 2),
+                (8, 9),
+                (16, 4),
+                (25, 6),
+            ] {
+                let (a, b) = (numbers(2 * rows * length, 7), numbers(length * columns, 5));
+                let bias = numbers(columns, 3);
+                let mut c = vec![9.0; 2 * rows * columns];
+                Product {
+                    samples: 2,
+                    rows,
+                    a: &a,
+                    a_at: Layout::rows(rows, length),
+                    lines: 1,
+                    line: 0,
+                    length,
+                    b: &b,
+                    b_row: columns,
+                    start: Start::Bias(&bias),
+                    c: &mut c,
+                    c_at: Layout::rows(rows, columns),
+                    columns,
+                }
+                .run();
+                for (place, found) in c.iter().enumerate() {
+                    let (row, column) = (place / columns, place % columns);
+                    let term = |k| a[row * length + k] * b[k * columns + column];
+                    let expected = bias[column] + (0..length).map(term).sum::<f32>();
+                    assert_eq!(*found, expected, "{rows} {length} {columns}");
+                }
+                // The same numbers as a sum over rows: aᵀ c, on top of ones.
+                let mut d = vec![1.0; length * columns];
+                Outer {
+                    samples: 2,
+                    rows,
+                    a: &a,
+                    a_at: Layout::rows(rows, length),
+                    height: length,
+                    b: &c,
+                    b_at: Layout::rows(rows, columns),
+                    c: &mut d,
+                    c_row: columns,
+                    columns,
+                }
+                .run();
+                for (place, found) in d.iter().enumerate() {
+                    let (k, column) = (place / columns, place % columns);
+                    let term = |row| a[row * length + k] * c[row * columns + column];
+                    let expected = 1.0 + (0..2 * rows).map(term).sum::<f32>();
+                    assert_eq!(*found, expected, "{rows} {length} {columns}");
+                }
+                let mut sum = vec![2.0; columns];
+                SumRows {
+                    rows: &c,
+                    sum: &mut sum,
+                }
+                .run();
+                for (column, found) in sum.iter().enumerate() {
+                    let terms = c.iter().skip(column).step_by(columns);
+                    assert_eq!(*found, 2.0 + terms.sum::<f32>());
+                }
+            }
+        }
     }
 }

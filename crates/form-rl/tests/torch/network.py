@@ -21,13 +21,17 @@ def read(path):
 
 
 class Network:
-    """Logits, values and last states of sequences of observations. `weights` are its parameters by name."""
+    """Logits, values and last states of sequences of observations.
+
+    `weights` are its parameters by name, `margin` is how close any number came to a rectifier's kink.
+    """
 
     def __init__(self, path, dtype):
         tensors, metadata = read(path)
         self.config, self.dtype = metadata["network"], dtype
         self.known = {name: value for name, value in tensors.items() if name.startswith("normalisation.")}
         weights = {name: value for name, value in tensors.items() if name not in self.known}
+        self.margin = float("inf")
         self.weights = {name: value.to(dtype).requires_grad_() for name, value in weights.items()}
 
     def __call__(self, images, vectors, steps, starts, states):
@@ -76,6 +80,7 @@ class Network:
             case "tanh":
                 return torch.tanh(x)
             case "relu":
+                self.margin = min(self.margin, x.detach().abs().min().item())
                 return torch.relu(x)
         raise ValueError(f"{name}: unknown layer {config['layer']}")
 

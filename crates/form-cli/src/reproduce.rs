@@ -1,0 +1,154 @@
+//! `form reproduce`: the paper's experiments, their curves and tables, and its statements beside what was measured.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use form_lab::{
+    Conditions, Experiment, Preset, Workshop, findings_of, findings_table, results_table,
+    update_marked, write_results,
+};
+use serde_json::{Value, json};
+
+use crate::{Answer, input, output};
+
+/// Rerun the paper's experiments, with learning curves, tables and its statements beside what was measured
+///
+/// Runs are carried out several at once, each in a folder of its own. Runs that are done are not done again and those that were
+/// stopped go on, so the command can be stopped and given again. What is said of them is made from their folders alone. The exit
+/// code is 1 if there was no time for all runs.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  form reproduce all-yellow --seeds 5\n  form reproduce --budget 2h --jobs 8\n  form reproduce timings --seeds 3 --json\n  form reproduce --budget 0s --update README.md"
+)]
+pub struct Args {
+    /// Which experiments [default: all of them]
+    #[arg(value_name = "EXPERIMENT", value_parser = experiment_parser())]
+    experiments: Vec<Experiment>,
+    /// How many seeds, from 1
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: u64,
+    /// The time for all of it, such as 30m; runs that are not done by then are left as they are
+    #[arg(long, value_name = "TIME", value_parser = input::duration)]
+    budget: Option<Duration>,
+    /// How many runs are carried out at once [default: one a core]
+    #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
+    jobs: Option<usize>,
+    /// How many threads each of them has; results do not depend on it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::at_most::<256>)]
+    threads: usize,
+    /// What settings start from: fast, or those of the paper
+    #[arg(long, value_name = "PRESET", default_value = "fast", value_parser = ["fast", "paper"])]
+    preset: String,
+    /// Any setting of all runs by its name in config.toml; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// The folder of the runs
+    #[arg(long, value_name = "DIR", default_value = "runs/reproduce")]
+    runs: PathBuf,
+    /// The folder of curves and tables
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    out: PathBuf,
+    /// Put the table of runs into this Markdown file, between the comments `results:begin` and `results:end`
+    #[arg(long, value_name = "FILE")]
+    update: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+fn experiment_parser() -> impl TypedValueParser<Value = Experiment> {
+    let named = |name: &str| {
+        (Experiment::ALL.into_iter().chain([Experiment::Timings]))
+            .find(|experiment| experiment.as_str() == name)
+    };
+    let names = Experiment::ALL.map(Experiment::as_str).into_iter();
+    PossibleValuesParser::new(names.chain([Experiment::Timings.as_str()]))
+        .try_map(move |name| named(&name).ok_or("no experiment"))
+}
+
+pub fn run(args: &Args) -> Result<Answer> {
+    let experiments = match args.experiments.is_empty() {
+        true => Experiment::ALL.to_vec(),
+        false => args.experiments.clone(),
+    };
+    let set = (args.set.iter()).map(|setting| {
+        let (key, value) = setting.split_once('=').with_context(|| {
+            format!("--set {setting}: expected a name and a value, as in ppo.gamma=0.99")
+        })?;
+        Ok((key.trim().to_owned(), value.trim().to_owned()))
+    });
+    let conditions = Conditions {
+        preset: match args.preset.as_str() {
+            "paper" => Preset::Paper,
+            _ => Preset::Fast,
+        },
+        seeds: args.seeds,
+        set: set.collect::<Result<_>>()?,
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workshop = Workshop {
+        folder: args.runs.clone(),
+        jobs: args.jobs.unwrap_or(cores),
+        threads: args.threads,
+        budget: args.budget,
+        interrupt: input::interrupt()?,
+    };
+    let mut orders = Vec::new();
+    for experiment in &experiments {
+        orders.extend(experiment.orders(&conditions)?);
+    }
+    orders.dedup_by(|a, b| a.name == b.name);
+    let deliveries = workshop.carry_out(&orders, &|line| output::remark(line))?;
+    let missing = (deliveries
+        .iter()
+        .filter(|delivery| delivery.result.is_none()))
+    .count();
+    let command = format!("form reproduce {}", arguments(args, &experiments));
+    let files = write_results(&args.out, &workshop, &experiments, &conditions, &command)?;
+    let table = results_table(&experiments, &deliveries);
+    if let Some(path) = &args.update {
+        update_marked(path, "results", &table)?;
+    }
+    let findings = findings_of(&workshop, &experiments, &conditions)?;
+    if args.json {
+        let findings: Vec<Value> = (findings.iter())
+            .map(|finding| json!({"claim": finding.claim, "measured": finding.measured, "holds": finding.holds}))
+            .collect();
+        output::print_json(&json!({
+            "runs": deliveries.len(),
+            "missing": missing,
+            "results": args.out.display().to_string(),
+            "files": files,
+            "findings": findings,
+        }))?;
+    } else {
+        let mut text = format!("{table}\n{}", findings_table(&findings));
+        text += &format!(
+            "\nwritten to {}: {}\n",
+            args.out.display(),
+            files.join(", ")
+        );
+        output::print(&text)?;
+    }
+    if missing > 0 {
+        output::remark(&format!(
+            "{missing} of {} runs are not done: give the same command again and they go on",
+            deliveries.len()
+        ));
+    }
+    Ok(if missing > 0 { Answer::No } else { Answer::Yes })
+}
+
+/// The arguments that decide on the results, as they can be given again.
+fn arguments(args: &Args, experiments: &[Experiment]) -> String {
+    let mut words: Vec<String> = match args.experiments.is_empty() {
+        true => Vec::new(),
+        false => experiments.iter().map(|e| e.as_str().to_owned()).collect(),
+    };
+    words.push(format!("--seeds {}", args.seeds));
+    words.push(format!("--preset {}", args.preset));
+    words.extend(args.set.iter().map(|set| format!("--set {set}")));
+    words.join(" ")
+}

@@ -1,0 +1,254 @@
+//! The paper's experiments: which runs they consist of, carrying them out, and what is to be said of the results.
+//!
+//! Everything below the folder of results is made from the folders of the runs, so it can be made again at any time.
+
+mod findings;
+mod orders;
+mod unseen;
+mod workshop;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+pub use self::findings::{Evidence, Finding, findings_table};
+pub use self::orders::{Conditions, Experiment, Order};
+pub use self::unseen::{Trial, trials};
+pub use self::workshop::{Delivery, Workshop};
+
+use self::findings::groups;
+use crate::atomic::write_atomically;
+use crate::curves::{Axis, Curve, Figure, Panel, Scale, Spread};
+use crate::metrics::{MetricsRow, read_rows};
+use crate::run_folder::RunFolder;
+use crate::statistics::median;
+
+/// Writes all that is to be said of some runs into a folder: `runs.csv`, `results.md`, and curves as SVG and PNG. Says which
+/// files those are.
+pub fn write_results(
+    folder: &Path,
+    workshop: &Workshop,
+    experiments: &[Experiment],
+    conditions: &Conditions,
+    command: &str,
+) -> Result<Vec<String>> {
+    let mut deliveries = Vec::new();
+    let mut unseen = Vec::new();
+    let mut figures = String::new();
+    let mut written = Vec::new();
+    let mut keep = |name: String, bytes: &[u8]| -> Result<()> {
+        write_atomically(&folder.join(&name), bytes)?;
+        written.push(name);
+        Ok(())
+    };
+    std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
+    for experiment in experiments {
+        let found = workshop.deliveries(&experiment.orders(conditions)?)?;
+        if *experiment == Experiment::Unseen {
+            unseen = trials(workshop, &found)?;
+        }
+        if let Some(figure) = figure(*experiment, workshop, &found)? {
+            let name = experiment.as_str();
+            keep(format!("{name}.svg"), figure.to_svg()?.as_bytes())?;
+            keep(format!("{name}.png"), &figure.to_png()?)?;
+            let _ = writeln!(figures, "![success rate over steps, {name}]({name}.svg)\n");
+        }
+        deliveries.extend(found);
+    }
+    keep("runs.csv".to_owned(), runs_csv(&deliveries)?.as_bytes())?;
+    let evidence = Evidence {
+        deliveries: &deliveries,
+        unseen: &unseen,
+    };
+    let text = format!(
+        "# Results\n\nMade by `{command}`; settings are those of the preset `{}`, {} seeds.\n\n## Runs\n\n{}\n## The paper's statements\n\n{}\n## Learning curves\n\n{figures}",
+        serde_json::to_value(conditions.preset)?
+            .as_str()
+            .unwrap_or_default(),
+        conditions.seeds,
+        results_table(experiments, &deliveries),
+        findings_table(&evidence.findings()),
+    );
+    keep("results.md".to_owned(), text.as_bytes())?;
+    for delivery in &deliveries {
+        let run = workshop.run(&delivery.order.name);
+        for file in ["config.toml", "metrics.csv", "result.json", "unseen.json"] {
+            let (from, to) = (
+                run.join(file),
+                folder.join("runs").join(&delivery.order.name),
+            );
+            if from.is_file() && workshop.folder != folder.join("runs") {
+                std::fs::create_dir_all(&to).with_context(|| format!("{}", to.display()))?;
+                let bytes = std::fs::read(&from).with_context(|| format!("{}", from.display()))?;
+                write_atomically(&to.join(file), &bytes)?;
+            }
+        }
+    }
+    Ok(written)
+}
+
+/// The statements about some runs.
+pub fn findings_of(
+    workshop: &Workshop,
+    experiments: &[Experiment],
+    conditions: &Conditions,
+) -> Result<Vec<Finding>> {
+    let mut deliveries = Vec::new();
+    let mut unseen = Vec::new();
+    for experiment in experiments {
+        let found = workshop.deliveries(&experiment.orders(conditions)?)?;
+        if *experiment == Experiment::Unseen {
+            unseen = trials(workshop, &found)?;
+        }
+        deliveries.extend(found);
+    }
+    let evidence = Evidence {
+        deliveries: &deliveries,
+        unseen: &unseen,
+    };
+    Ok(evidence.findings())
+}
+
+/// The learning curves of an experiment, of the runs that have begun.
+fn figure(
+    experiment: Experiment,
+    workshop: &Workshop,
+    deliveries: &[Delivery],
+) -> Result<Option<Figure>> {
+    let mut curves = Vec::new();
+    for (group, label) in groups(experiment) {
+        let of_group = |delivery: &&Delivery| {
+            let name = delivery.order.name.rsplit('/').next().unwrap_or_default();
+            name == format!("{group}-{}", delivery.order.config.seed)
+        };
+        let mut runs = Vec::new();
+        for delivery in deliveries.iter().filter(of_group) {
+            let path = workshop.run(&delivery.order.name);
+            let begun = path.join("metrics.csv").is_file();
+            if begun && !read_rows::<MetricsRow>(&path.join("metrics.csv"))?.is_empty() {
+                runs.push(RunFolder::open(&path)?);
+            }
+        }
+        if !runs.is_empty() {
+            curves.push(Curve::of_runs(label, &runs, |row| row.success)?);
+        }
+    }
+    let panel = Panel {
+        title: experiment.as_str().to_owned(),
+        x: Axis {
+            label: "environment steps".to_owned(),
+            scale: Scale::Number,
+            range: None,
+        },
+        y: Axis {
+            label: "success rate".to_owned(),
+            scale: Scale::Percent,
+            range: None,
+        },
+        curves,
+    };
+    Ok((!panel.curves.is_empty()).then(|| Figure {
+        panels: vec![panel],
+        spread: Spread::Range,
+    }))
+}
+
+/// All runs, one a line.
+fn runs_csv(deliveries: &[Delivery]) -> Result<String> {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    out.write_record([
+        "run",
+        "task",
+        "method",
+        "seed",
+        "ending",
+        "success",
+        "iterations",
+        "steps",
+        "seconds",
+        "states",
+        "edges",
+        "relearnings",
+        "counterexamples",
+        "traces",
+        "learning_seconds",
+        "last_learning_seconds",
+    ])?;
+    for Delivery { order, result } in deliveries {
+        let Some(result) = result else { continue };
+        let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        out.write_record([
+            order.name.clone(),
+            result.task.clone(),
+            result.method.to_string(),
+            result.seed.to_string(),
+            result.ending.clone(),
+            number(result.success),
+            result.iterations.to_string(),
+            result.steps.to_string(),
+            format!("{:.1}", result.seconds),
+            result.states.to_string(),
+            result.edges.to_string(),
+            result.relearnings.to_string(),
+            result.counterexamples.to_string(),
+            result.traces.to_string(),
+            format!("{:.4}", result.learning_seconds),
+            number(result.last_learning_seconds),
+        ])?;
+    }
+    Ok(String::from_utf8(out.into_inner()?)?)
+}
+
+/// The runs of every group in one row.
+pub fn results_table(experiments: &[Experiment], deliveries: &[Delivery]) -> String {
+    let mut text = "| experiment | runs | converged | steps until then, median (range) | seconds, median | success at the end | machine |\n|---|---|---|---|---|---|---|\n".to_owned();
+    for experiment in experiments {
+        for (group, label) in groups(*experiment) {
+            let of_group = |delivery: &&Delivery| {
+                let wanted = format!(
+                    "{}/{group}-{}",
+                    experiment.as_str(),
+                    delivery.order.config.seed
+                );
+                delivery.order.name == wanted
+            };
+            let results: Vec<_> = (deliveries.iter().filter(of_group))
+                .filter_map(|delivery| delivery.result.as_ref())
+                .collect();
+            let Some(first) = results.first() else {
+                continue;
+            };
+            let converged: Vec<_> = (results.iter())
+                .filter(|result| result.ending == "converged")
+                .collect();
+            let steps: Vec<f64> = converged
+                .iter()
+                .map(|result| result.steps as f64 / 1e6)
+                .collect();
+            let seconds: Vec<f64> = converged.iter().map(|result| result.seconds).collect();
+            let low = steps.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = steps.iter().copied().fold(0.0, f64::max);
+            let steps = match median(&steps) {
+                Some(median) => format!("{median:.2} M ({low:.2}–{high:.2})"),
+                None => "–".to_owned(),
+            };
+            let seconds = median(&seconds).map_or("–".to_owned(), |time| format!("{time:.0}"));
+            let rates: Vec<f64> = results.iter().filter_map(|result| result.success).collect();
+            let success =
+                median(&rates).map_or("–".to_owned(), |rate| format!("{:.1} %", 100.0 * rate));
+            let machine = match first.machine {
+                Some(_) => format!("{} states, {} edges", first.states, first.edges),
+                None => "–".to_owned(),
+            };
+            let _ = writeln!(
+                text,
+                "| {}: {label} | {} | {} | {steps} | {seconds} | {success} | {machine} |",
+                experiment.as_str(),
+                results.len(),
+                converged.len(),
+            );
+        }
+    }
+    text
+}

@@ -1,0 +1,451 @@
+//! What the paper claims beside what was measured: every line is made from the results of runs, never by hand.
+
+use std::fmt::Write as _;
+
+use form_core::{CompareOptions, Comparison, Machine, compare};
+
+use super::orders::Experiment;
+use super::unseen::Trial;
+use super::workshop::Delivery;
+use crate::arena::task;
+use crate::statistics::{mean, median};
+
+/// A statement, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What the paper says.
+    pub claim: String,
+    /// What was measured.
+    pub measured: String,
+    /// Whether it holds here; nothing if runs are missing.
+    pub holds: Option<bool>,
+}
+
+/// The results of runs, to be asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// The runs.
+    pub deliveries: &'a [Delivery],
+    /// What policies did on maps that they had never seen.
+    pub unseen: &'a [Trial],
+}
+
+/// The runs of one folder and name, whatever their seed.
+#[derive(Clone, Copy)]
+struct Group<'a> {
+    evidence: Evidence<'a>,
+    folder: &'a str,
+    name: &'a str,
+}
+
+impl<'a> Group<'a> {
+    fn runs(self) -> impl Iterator<Item = &'a Delivery> {
+        let Group { folder, name, .. } = self;
+        self.evidence.deliveries.iter().filter(move |delivery| {
+            let wanted = format!("{folder}/{name}-{}", delivery.order.config.seed);
+            delivery.order.name == wanted
+        })
+    }
+
+    /// Whether all of its runs are there, and there are some.
+    fn is_complete(self) -> bool {
+        self.runs().count() > 0 && self.runs().all(|delivery| delivery.result.is_some())
+    }
+
+    /// The environment steps until they converged, of those that did.
+    fn steps(self) -> Vec<f64> {
+        let results = self.runs().filter_map(|delivery| delivery.result.as_ref());
+        let converged = results.filter(|result| result.ending == "converged");
+        converged.map(|result| result.steps as f64).collect()
+    }
+
+    fn converged(self) -> String {
+        format!(
+            "{} of {} converged",
+            self.steps().len(),
+            self.runs().count()
+        )
+    }
+
+    fn all_converged(self) -> bool {
+        self.steps().len() == self.runs().count()
+    }
+
+    /// The median of the steps, if all of its runs converged.
+    fn median_steps(self) -> Option<f64> {
+        self.all_converged()
+            .then(|| median(&self.steps()))
+            .flatten()
+    }
+
+    fn success(self) -> Option<f64> {
+        let results = self.runs().filter_map(|delivery| delivery.result.as_ref());
+        let rates: Vec<f64> = results.filter_map(|result| result.success).collect();
+        mean(&rates)
+    }
+
+    fn in_words(self) -> String {
+        let mut text = self.converged();
+        if let Some(steps) = median(&self.steps()) {
+            let _ = write!(text, ", median {} steps", millions(steps));
+        }
+        if let Some(success) = self.success() {
+            let _ = write!(text, ", success {:.1} %", 100.0 * success);
+        }
+        text
+    }
+
+    /// Milliseconds that the last machine of each run took.
+    fn learning(self) -> Vec<f64> {
+        let results = self.runs().filter_map(|delivery| delivery.result.as_ref());
+        let seconds = results.filter_map(|result| result.last_learning_seconds);
+        seconds.map(|seconds| 1000.0 * seconds).collect()
+    }
+}
+
+fn millions(steps: f64) -> String {
+    format!("{:.2} M", steps / 1e6)
+}
+
+/// The tasks that every method is tried on.
+const TASKS: [&str; 3] = ["all-yellow", "green-but-one", "blue-all-yellow-7"];
+
+impl<'a> Evidence<'a> {
+    fn group(self, folder: &'a str, name: &'a str) -> Group<'a> {
+        Group {
+            evidence: self,
+            folder,
+            name,
+        }
+    }
+
+    /// All statements.
+    pub fn findings(self) -> Vec<Finding> {
+        let mut findings = vec![
+            self.plain_ppo(),
+            self.recurrent(),
+            self.machines(),
+            self.faster("all-yellow", "FORM converges significantly faster than the propositional machine on AllYellow", 1.1),
+            self.alike("green-but-one", "propositional", "First-order and propositional machines converge almost equally fast on GreenButOne"),
+            self.alike("all-yellow", "handcrafted", "FORM is almost on par with the handcrafted machine on AllYellow"),
+            self.first_order_scales(),
+            self.propositional_scales(),
+        ];
+        for yellow in ["4", "6"] {
+            findings.push(self.reuse(yellow));
+            findings.push(self.partial(yellow));
+        }
+        findings.push(self.single());
+        findings.extend(TASKS.map(|task| self.timing(task)));
+        findings.extend(self.unseen_maps());
+        findings
+    }
+
+    fn plain_ppo(self) -> Finding {
+        let groups = TASKS.map(|task| (task, self.group(task, "ppo")));
+        let said = groups.map(|(task, group)| format!("{task}: {}", group.in_words()));
+        let complete = groups.iter().all(|(_, group)| group.is_complete());
+        let fails = (groups.iter()).all(|(_, group)| group.success() < Some(0.9));
+        Finding {
+            claim: "Plain PPO fails on all three tasks".to_owned(),
+            measured: said.join("; "),
+            holds: complete.then_some(fails),
+        }
+    }
+
+    fn recurrent(self) -> Finding {
+        let group = self.group("all-yellow", "recurrent-ppo");
+        Finding {
+            claim: "Recurrent PPO reaches a high return on AllYellow but not the optimum"
+                .to_owned(),
+            measured: group.in_words(),
+            holds: group
+                .is_complete()
+                .then(|| group.success() > Some(0.5) && group.steps().is_empty()),
+        }
+    }
+
+    /// Whether the machines learnt are those of the figures.
+    fn machines(self) -> Finding {
+        let mut said = Vec::new();
+        let mut holds = Some(true);
+        for name in TASKS {
+            let group = self.group(name, "form");
+            let equal = (group.runs()).filter(|delivery| is_truth(delivery) == Some(true));
+            let (equal, count) = (equal.count(), group.runs().count());
+            said.push(format!("{name}: {equal} of {count}"));
+            holds = match group.is_complete() {
+                true => holds.map(|holds| holds && equal == count),
+                false => None,
+            };
+        }
+        Finding {
+            claim: "The machines of Figures 4a, 5a and 6 are learnt from the agent's own traces"
+                .to_owned(),
+            measured: format!("equivalent to the figure: {}", said.join("; ")),
+            holds,
+        }
+    }
+
+    fn faster(self, folder: &'a str, claim: &str, least: f64) -> Finding {
+        let (form, other) = (
+            self.group(folder, "form"),
+            self.group(folder, "propositional"),
+        );
+        self.ratio(claim, form, other, |ratio| ratio >= least)
+    }
+
+    fn alike(self, folder: &'a str, name: &'a str, claim: &str) -> Finding {
+        let (form, other) = (self.group(folder, "form"), self.group(folder, name));
+        self.ratio(claim, form, other, |ratio| (0.5..=2.0).contains(&ratio))
+    }
+
+    fn ratio(
+        self,
+        claim: &str,
+        form: Group<'_>,
+        other: Group<'_>,
+        holds: impl Fn(f64) -> bool,
+    ) -> Finding {
+        let ratio = match (form.median_steps(), other.median_steps()) {
+            (Some(form), Some(other)) => Some(other / form),
+            _ => None,
+        };
+        let mut measured = format!(
+            "{}: {}; {}: {}",
+            form.name,
+            form.in_words(),
+            other.name,
+            other.in_words()
+        );
+        if let Some(ratio) = ratio {
+            let _ = write!(
+                measured,
+                "; {} needs {ratio:.2} times the steps",
+                other.name
+            );
+        }
+        let complete = form.is_complete() && other.is_complete();
+        Finding {
+            claim: claim.to_owned(),
+            measured,
+            holds: complete.then(|| ratio.is_some_and(holds)),
+        }
+    }
+
+    fn first_order_scales(self) -> Finding {
+        let group = self.group("blue-all-yellow-7", "form");
+        Finding {
+            claim: "Blue-AllYellow-7 is learnt with a first-order machine".to_owned(),
+            measured: group.in_words(),
+            holds: group.is_complete().then(|| group.all_converged()),
+        }
+    }
+
+    fn propositional_scales(self) -> Finding {
+        let group = self.group("blue-all-yellow-7", "propositional");
+        let times = match median(&group.learning()) {
+            Some(time) => format!("; the last machine took {:.1} s", time / 1000.0),
+            None => String::new(),
+        };
+        let any = !group.steps().is_empty();
+        Finding {
+            claim: "No propositional machine of Blue-AllYellow-7 is learnt within an hour"
+                .to_owned(),
+            measured: group.in_words() + &times,
+            holds: group.is_complete().then_some(!any),
+        }
+    }
+
+    fn reuse(self, yellow: &str) -> Finding {
+        let (scratch, partial) = (format!("scratch-{yellow}"), format!("partial-{yellow}"));
+        let scratch = self.group("transfer", &scratch).median_of();
+        let partial = self.group("transfer", &partial).median_of();
+        speed_up(
+            &format!("Reusing machine and policies speeds {yellow} yellow checkpoints up"),
+            ("from scratch", &scratch),
+            ("partial re-training", &partial),
+        )
+    }
+
+    fn partial(self, yellow: &str) -> Finding {
+        let (full, partial) = (format!("full-{yellow}"), format!("partial-{yellow}"));
+        let full = self.group("transfer", &full).median_of();
+        let partial = self.group("transfer", &partial).median_of();
+        speed_up(
+            &format!("Partial re-training is faster than full, {yellow} yellow checkpoints"),
+            ("full", &full),
+            ("partial", &partial),
+        )
+    }
+
+    fn single(self) -> Finding {
+        let groups = ["single-4", "single-6"].map(|name| self.group("transfer", name));
+        let said = groups.map(|group| format!("{}: {}", group.name, group.in_words()));
+        let complete = groups.iter().all(|group| group.is_complete());
+        let fails = groups.iter().all(|group| group.steps().is_empty());
+        Finding {
+            claim: "A single policy for all states does not transfer to 4 and 6 yellow checkpoints"
+                .to_owned(),
+            measured: said.join("; "),
+            holds: complete.then_some(fails),
+        }
+    }
+
+    fn timing(self, task: &'a str) -> Finding {
+        let paper = match task {
+            "all-yellow" => "1.0 s first-order, 16.3 s propositional",
+            "green-but-one" => "0.5 s first-order, 0.6 s propositional",
+            _ => "12.8 s first-order, propositional timed out after an hour",
+        };
+        let times = ["form", "propositional"].map(|name| self.group(task, name).learning());
+        let said = |times: &[f64]| match median(times) {
+            Some(time) => format!("{time:.1} ms ({} runs)", times.len()),
+            None => "no run".to_owned(),
+        };
+        let [form, propositional] = &times;
+        let faster = match (median(form), median(propositional)) {
+            (Some(form), Some(propositional)) => Some(form <= propositional),
+            _ => None,
+        };
+        Finding {
+            claim: format!("Table 3, {task}, the last machine learnt: {paper}"),
+            measured: format!(
+                "{} first-order, {} propositional",
+                said(form),
+                said(propositional)
+            ),
+            holds: faster,
+        }
+    }
+
+    fn unseen_maps(self) -> Vec<Finding> {
+        let mut tasks: Vec<&str> = self
+            .unseen
+            .iter()
+            .map(|trial| trial.task.as_str())
+            .collect();
+        tasks.dedup();
+        tasks.sort_unstable();
+        tasks.dedup();
+        (tasks.into_iter())
+            .map(|task| {
+                let trials = || self.unseen.iter().filter(|trial| trial.task == task);
+                let rates: Vec<f64> = trials().map(|trial| trial.evaluation.success).collect();
+                let said: Vec<String> = (trials())
+                    .map(|trial| format!("{:.1} %", 100.0 * trial.evaluation.success))
+                    .collect();
+                let least = if task == "all-yellow-6" { 0.97 } else { 0.99 };
+                Finding {
+                    claim: format!(
+                        "(not in the paper) Trained on 1,000 maps of all-yellow, {task} on maps never seen, with no retraining: at least {:.0} %",
+                        100.0 * least
+                    ),
+                    measured: said.join(", "),
+                    holds: median(&rates).map(|rate| rate >= least),
+                }
+            })
+            .collect()
+    }
+}
+
+/// What a comparison needs of a group.
+struct Summary {
+    complete: bool,
+    steps: Option<f64>,
+    words: String,
+}
+
+impl Group<'_> {
+    fn median_of(self) -> Summary {
+        Summary {
+            complete: self.is_complete(),
+            steps: self.median_steps(),
+            words: self.in_words(),
+        }
+    }
+}
+
+/// How much faster the second is.
+fn speed_up(claim: &str, slow: (&str, &Summary), fast: (&str, &Summary)) -> Finding {
+    let mut measured = format!("{}: {}; {}: {}", slow.0, slow.1.words, fast.0, fast.1.words);
+    let factor = match (slow.1.steps, fast.1.steps) {
+        (Some(slow), Some(fast)) => Some(slow / fast),
+        _ => None,
+    };
+    if let Some(factor) = factor {
+        let _ = write!(measured, "; a factor of {factor:.1}");
+    }
+    let holds = match (slow.1.complete && fast.1.complete, factor) {
+        (false, _) => None,
+        (true, Some(factor)) => Some(factor > 1.0),
+        // Only the fast one converged: that is faster, too.
+        (true, None) => Some(fast.1.steps.is_some() && slow.1.steps.is_none()),
+    };
+    Finding {
+        claim: claim.to_owned(),
+        measured,
+        holds,
+    }
+}
+
+/// Whether the machine that a run learnt is the task's own.
+fn is_truth(delivery: &Delivery) -> Option<bool> {
+    let result = delivery.result.as_ref()?;
+    let machine: Machine = result.machine.as_ref()?.parse().ok()?;
+    let task = task(&delivery.order.config.task).ok()?;
+    let options = CompareOptions::default();
+    let bound = machine.bind(task.signature()).ok()?;
+    let comparison = compare(task.truth(), &bound, &options).ok()?;
+    Some(matches!(comparison, Comparison::Equivalent { .. }))
+}
+
+/// The statements as a table.
+pub fn findings_table(findings: &[Finding]) -> String {
+    let mut text =
+        "| what the paper says | what was measured here | holds |\n|---|---|---|\n".to_owned();
+    for finding in findings {
+        let holds = match finding.holds {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "not all runs are there",
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {holds} |",
+            finding.claim, finding.measured
+        );
+    }
+    text
+}
+
+/// The methods of a task in the order of the legend.
+pub(super) const METHODS: [&str; 5] = [
+    "form",
+    "handcrafted",
+    "propositional",
+    "recurrent-ppo",
+    "ppo",
+];
+
+/// The names of an experiment's groups of runs, with what a legend calls them.
+pub(super) fn groups(experiment: Experiment) -> Vec<(&'static str, &'static str)> {
+    match experiment {
+        Experiment::AllYellow | Experiment::GreenButOne | Experiment::BlueAllYellow7 => {
+            METHODS.map(|method| (method, method)).to_vec()
+        }
+        Experiment::Transfer => vec![
+            ("base", "2 yellow"),
+            ("scratch-4", "4 yellow, from scratch"),
+            ("partial-4", "4 yellow, partial re-training"),
+            ("full-4", "4 yellow, full re-training"),
+            ("single-4", "4 yellow, single policy"),
+            ("scratch-6", "6 yellow, from scratch"),
+            ("partial-6", "6 yellow, partial re-training"),
+            ("full-6", "6 yellow, full re-training"),
+            ("single-6", "6 yellow, single policy"),
+        ],
+        Experiment::Unseen => vec![("form", "form")],
+        Experiment::Timings => Vec::new(),
+    }
+}

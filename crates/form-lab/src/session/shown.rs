@@ -1,0 +1,64 @@
+//! What a person is shown of a run: where it stands, and the machines that it learns.
+
+use form_core::{Signature, Trace};
+
+use crate::arena::Arena;
+use crate::display::{PolicyLosses, Snapshot};
+use crate::tally::{Iteration, Relearnt};
+use crate::train::Trainer;
+
+/// Where a run stands after an iteration.
+pub(super) fn snapshot<A: Arena>(trainer: &Trainer<A>, iteration: &Iteration) -> Snapshot {
+    let machine = trainer.machine();
+    let signature = trainer.game().cast().machine().signature();
+    Snapshot {
+        iteration: iteration.metrics.iteration,
+        steps: iteration.metrics.steps,
+        steps_per_second: iteration.timings.steps_per_second,
+        success: iteration.metrics.success,
+        states: machine.states().len(),
+        edges: machine.edges().len(),
+        counterexample: (trainer.traces().last()).map(|trace| in_words(trace, signature)),
+        losses: (iteration.policies.iter())
+            .map(|row| PolicyLosses {
+                state: row.state.clone(),
+                policy: row.policy_loss.unwrap_or(f64::NAN),
+                value: row.value_loss.unwrap_or(f64::NAN),
+            })
+            .collect(),
+    }
+}
+
+/// A machine that was learnt.
+pub(super) fn machine<A: Arena>(trainer: &Trainer<A>, learnt: &Relearnt) -> String {
+    let proven = match learnt.minimal {
+        true => "proven minimal",
+        false => "the best in the time allowed",
+    };
+    let mut text = format!(
+        "iteration {}: machine {:03} learnt from {} traces in {:.1} ms, {proven}",
+        trainer.tally().iteration,
+        trainer.tally().relearnings,
+        trainer.traces().len(),
+        1000.0 * learnt.time.as_secs_f64()
+    );
+    for staffing in &learnt.staffing {
+        if let Some(from) = &staffing.from {
+            text += &format!("; the policy of {} was that of {from}", staffing.part);
+        }
+    }
+    for line in learnt.machine.to_string().lines() {
+        if line.contains("->") {
+            text += &format!("\n  {line}");
+        }
+    }
+    text
+}
+
+/// A trace in one line.
+fn in_words(trace: &Trace, signature: &Signature) -> String {
+    let steps: Vec<String> = (trace.steps().iter())
+        .map(|step| signature.texts(step).join(" and "))
+        .collect();
+    format!("{}: {}", trace.kind().as_str(), steps.join(", "))
+}
