@@ -5,6 +5,8 @@
 //! the robot sees is where it stands, nothing else: what it has done is for the machine to know, and the machine is learnt.
 //! `docs/own_worlds.md` walks through this file. An argument names the run's folder; without one it is a temporary one.
 
+#![allow(clippy::print_stdout, reason = "what was learnt is its output")]
+
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};

@@ -193,8 +193,8 @@ fn zero_shot_writes_nothing_but_where_it_is_told_to() {
 #[test]
 fn partial_training_says_what_it_trains_and_why() {
     let folder = trained("--progress bits");
-    let line = "transfer run --task more.toml --iterations 3 --verbose --out new";
-    let outcome = run(folder.path(), line);
+    let line = "transfer run --task more.toml --iterations 3";
+    let outcome = run(folder.path(), &format!("{line} --verbose --out new"));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     for said in [
         "1 adapted, 0 fresh; trained further: it waits for other atoms (new: red(o2), red(o3))",

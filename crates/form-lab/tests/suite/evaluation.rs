@@ -72,14 +72,14 @@ fn the_same_seed_gives_the_same_and_training_does_not_notice() {
     let folder = tempfile::tempdir().unwrap();
     let (mut watched, mut alone) = (trainer(folder.path(), None), trainer(folder.path(), None));
     for _ in 0..2 {
-        let drawn = watched.evaluate(&plan(40, Choice::Sample)).unwrap();
-        assert_eq!(watched.evaluate(&plan(40, Choice::Sample)).unwrap(), drawn);
-        let greedy = watched.evaluate(&plan(40, Choice::Greedy)).unwrap();
+        let drawn = watched.evaluate(&plan(300, Choice::Sample)).unwrap();
+        assert_eq!(watched.evaluate(&plan(300, Choice::Sample)).unwrap(), drawn);
+        let greedy = watched.evaluate(&plan(300, Choice::Greedy)).unwrap();
         assert!(greedy.greedy && greedy.held_out && !drawn.greedy);
         assert_ne!(greedy.length, drawn.length);
         let other = EvaluationPlan {
             seed: 6,
-            ..plan(40, Choice::Sample)
+            ..plan(300, Choice::Sample)
         };
         assert_ne!(watched.evaluate(&other).unwrap().length, drawn.length);
         let iterations = [&mut watched, &mut alone].map(|run| run.iterate().unwrap().unwrap());

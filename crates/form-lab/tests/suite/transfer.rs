@@ -57,11 +57,11 @@ fn trainer(config: &RunConfig) -> Trainer<GridArena> {
 fn moved(
     source: &TrainedRun,
     task: &str,
-    retrain: Retrain,
+    retrain: &Retrain,
 ) -> (Trainer<GridArena>, Vec<PolicyTransfer>) {
     let config = transfer_config(source, task, retrain.clone()).unwrap();
     let mut trainer = trainer(&config);
-    let report = inherit(&mut trainer, &source.checkpoint, &retrain).unwrap();
+    let report = inherit(&mut trainer, &source.checkpoint, retrain).unwrap();
     (trainer, report)
 }
 
@@ -110,7 +110,7 @@ fn with_a_plane_every_weight_is_taken_over_as_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let source = source(folder.path(), method, &[]);
         let task = more_red(folder.path());
-        let (trainer, report) = moved(&source, &task, Retrain::Full);
+        let (trainer, report) = moved(&source, &task, &Retrain::Full);
         assert_eq!(report.len(), source.checkpoint.policies.len());
         for (agent, policy) in trainer.agents().iter().zip(&report) {
             let old = self::policy(&source, agent.name());
@@ -149,7 +149,7 @@ fn indicators_are_adapted_column_by_column_by_the_names_of_atoms() {
             ("forall X. red(X)", "forall X. blue(X)"),
         ],
     );
-    let (trainer, report) = moved(&source, &task, Retrain::Changed);
+    let (trainer, report) = moved(&source, &task, &Retrain::Changed);
     let fresh = self::trainer(trainer.config());
     let mut expected = fresh.agents()[0].network().clone();
     let columns = [("indicators", vec![Some(1), Some(2)])];
@@ -177,7 +177,8 @@ fn indicators_are_adapted_column_by_column_by_the_names_of_atoms() {
 fn those_that_are_not_trained_further_stay_as_they_are_to_the_bit() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path(), Method::Handcrafted, &[("progress", "bits")]);
-    let task = more_red(folder.path());
+    // One is found soon, so that all have something to learn from.
+    let task = other_task(folder.path(), &[("red = 2", "red = 1")]);
     let never = Arc::default();
     for (retrain, expected) in [
         (Retrain::Changed, [true, false]),
@@ -186,6 +187,7 @@ fn those_that_are_not_trained_further_stay_as_they_are_to_the_bit() {
     ] {
         let mut config = transfer_config(&source, &task, retrain.clone()).unwrap();
         config.iterations = 6;
+        config.least_samples = 1;
         let path = folder.path().join(format!("{expected:?}"));
         let (mut session, report) = begin(&config, Some(&source), &path, &never).unwrap();
         assert_eq!(
@@ -220,7 +222,7 @@ fn zero_shot_is_what_loading_by_hand_comes_to() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let source = source(folder.path(), method, &[]);
-        let (mut trainer, report) = moved(&source, &more_red(folder.path()), Retrain::None);
+        let (mut trainer, report) = moved(&source, &more_red(folder.path()), &Retrain::None);
         assert!(report.iter().all(|policy| !policy.retrained));
         assert!(trainer.agents().iter().all(Agent::is_frozen));
         let config = trainer.config().clone();
@@ -297,7 +299,7 @@ fn a_run_with_policies_of_another_one_goes_on_and_can_be_made_again() {
             "checkpoints/final.safetensors",
             ORIGIN,
         ] {
-            let [whole, pieces, again] = (&paths)
+            let [whole, pieces, again] = paths
                 .each_ref()
                 .map(|path| fs::read(path.join(name)).unwrap());
             assert!(whole == pieces, "{method}: {name} of the run in pieces");
@@ -314,12 +316,12 @@ fn what_could_not_be_taken_over_whole_is_trained_further() {
     let task = other_task(
         folder.path(),
         &[
-            ("[6, 6]", "[8, 8]"),
-            ("[4, 4]", "[6, 6]"),
+            ("[7, 7]", "[9, 9]"),
+            ("[5, 5]", "[7, 7]"),
             ("name = \"tiny\"", "name = \"wide\""),
         ],
     );
-    let (_, report) = moved(&source, &task, Retrain::Changed);
+    let (_, report) = moved(&source, &task, &Retrain::Changed);
     assert_eq!(retrained(&report), [("u0", true), ("u1", true)]);
     for policy in &report {
         assert!(!policy.changed && policy.counts()[2] > 0, "{policy:?}");
