@@ -1,13 +1,16 @@
 //! A world of one's own, outside the grid, from its rules to policies that master it: a robot that makes tea.
 //!
-//! On a counter stand, side by side, a kettle, two cups and a table. The robot moves left and right and uses what it stands
+//! On a counter stand, side by side, a kettle, a table and some cups. The robot moves left and right and uses what it stands
 //! before. Tea is made by boiling the water, filling every cup, and serving; a cup filled with cold water does not count. What
 //! the robot sees is where it stands, nothing else: what it has done is for the machine to know, and the machine is learnt.
-//! `docs/own_worlds.md` walks through this file. An argument names the run's folder; without one it is a temporary one.
+//! Then machine and policies are taken to a kitchen with more cups. `docs/own_worlds.md` walks through this file. An argument
+//! names a folder for the runs; without one they are temporary.
 
 #![allow(clippy::print_stdout, reason = "what was learnt is its output")]
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, ensure};
 use form_core::{AtomId, AtomSet, Signature};
@@ -15,49 +18,58 @@ use form_env::{
     CheckOptions, Environment, Error, Feature, Outcome, Spec, Split, check_environment,
 };
 use form_lab::{
-    CopiesArena, Display, EvaluationPlan, Finish, Method, Preset, RunConfig, Session, TrainedRun,
-    Trainer, evaluate,
+    CopiesArena, Display, Evaluation, EvaluationPlan, Method, Preset, Retrain, RunConfig, Session,
+    TrainedRun, Trainer, begin_transfer, evaluate, transfer_config,
 };
 use form_rl::Choice;
 use rand::{Rng, RngExt};
 
-/// What stands on the counter, from left to right, by the label that using it has.
-const COUNTER: [&str; 4] = ["boiled", "cup(c0)", "cup(c1)", "served"];
-const CUPS: std::ops::Range<usize> = 1..3;
+/// Where things stand on the counter, from the left. The rest of it are cups.
+const KETTLE: usize = 0;
+const TABLE: usize = 1;
 const STEPS: usize = 60;
 
-/// The world. The first three fields say what it looks like from outside, the others where an episode stands.
+/// The world. The first fields say what it looks like from outside, the others where an episode stands.
 #[derive(Clone)]
 struct Kitchen {
+    /// What is observed when the thing at a place is used.
+    counter: Vec<String>,
     signature: Signature,
     spec: Spec,
     actions: Vec<String>,
     at: usize,
     boiled: bool,
-    filled: [bool; COUNTER.len()],
+    filled: Vec<bool>,
     steps: usize,
     labels: AtomSet,
     outcome: Outcome,
 }
 
 impl Kitchen {
-    fn new() -> Result<Self> {
-        let feature = |label: &&str| Feature {
+    fn new(cups: usize) -> Result<Self> {
+        let cups = (0..cups).map(|cup| format!("cup(c{cup})"));
+        let counter: Vec<String> = ["boiled", "served"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(cups)
+            .collect();
+        let feature = |label: &String| Feature {
             name: format!("before {label}"),
             low: 0.0,
             high: 1.0,
         };
         Ok(Self {
             // All that can ever be observed. `forall X. cup(X)` ranges over the cups in it.
-            signature: Signature::parse(COUNTER)?,
+            signature: Signature::parse(&counter)?,
             spec: Spec {
                 planes: None,
-                vector: COUNTER.iter().map(feature).collect(),
+                vector: counter.iter().map(feature).collect(),
             },
             actions: ["left", "right", "use"].map(str::to_owned).into(),
-            at: 0,
+            at: KETTLE,
             boiled: false,
-            filled: [false; COUNTER.len()],
+            filled: vec![false; counter.len() - 2],
+            counter,
             steps: 0,
             labels: AtomSet::new(),
             outcome: Outcome::Running,
@@ -66,15 +78,13 @@ impl Kitchen {
 
     /// Uses what the robot stands before. Whether that completes the task is the ground truth: nobody outside sees it.
     fn use_it(&mut self) {
-        let label: Option<AtomId> = self.signature.id_of_text(COUNTER[self.at]);
+        let label: Option<AtomId> = self.signature.id_of_text(&self.counter[self.at]);
         self.labels.extend(label);
-        match COUNTER[self.at] {
-            "boiled" => self.boiled = true,
-            "served" if self.filled[CUPS].iter().all(|filled| *filled) => {
-                self.outcome = Outcome::Goal;
-            }
-            "served" => {}
-            _cup => self.filled[self.at] |= self.boiled,
+        match self.at {
+            KETTLE => self.boiled = true,
+            TABLE if self.filled.iter().all(|filled| *filled) => self.outcome = Outcome::Goal,
+            TABLE => {}
+            cup => self.filled[cup - 2] |= self.boiled,
         }
     }
 }
@@ -93,7 +103,7 @@ impl Environment for Kitchen {
     }
 
     fn reset(&mut self, random: &mut dyn Rng) -> form_env::Result<()> {
-        self.at = random.random_range(0..COUNTER.len());
+        self.at = random.random_range(0..self.counter.len());
         self.boiled = false;
         self.filled.fill(false);
         self.steps = 0;
@@ -113,7 +123,7 @@ impl Environment for Kitchen {
         }
         match action {
             0 => self.at = self.at.saturating_sub(1),
-            1 => self.at = (self.at + 1).min(COUNTER.len() - 1),
+            1 => self.at = (self.at + 1).min(self.counter.len() - 1),
             _ => self.use_it(),
         }
         self.steps += 1;
@@ -153,49 +163,84 @@ fn config() -> Result<RunConfig> {
     Ok(config)
 }
 
+/// How good a run is, in episodes that it was not trained on.
+fn judge(run: &TrainedRun, arena: &CopiesArena<Kitchen>) -> Result<Evaluation> {
+    let mut agents = run.agents()?;
+    evaluate(
+        &run.config,
+        arena,
+        &run.checkpoint.machine,
+        &mut agents,
+        &PLAN,
+    )
+}
+
+const PLAN: EvaluationPlan = EvaluationPlan {
+    split: Split::HeldOut,
+    episodes: 500,
+    choice: Choice::Sample,
+    seed: 7,
+};
+
+fn say(what: &str, result: &Evaluation) {
+    println!(
+        "# {what}: {:.1} % of {} episodes succeed, in {:.1} steps on average",
+        100.0 * result.success,
+        result.episodes,
+        result.length
+    );
+}
+
 fn main() -> Result<()> {
+    let temporary = tempfile::tempdir()?;
+    let folder = std::env::args_os().nth(1).map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| temporary.path().to_owned());
+    let never = Arc::<AtomicBool>::default();
+
     // 1. Does the world keep its promises?
-    let mut kitchen = Kitchen::new()?;
+    let mut kitchen = Kitchen::new(2)?;
     let violations = check_environment(&mut kitchen, &CheckOptions::default());
     ensure!(violations.is_empty(), "the kitchen: {}", violations[0]);
 
-    // 2. How good is somebody who knows nothing?
+    // 2. How good is somebody who knows nothing? `Trainer` is a run in memory.
     let (config, arena) = (config()?, CopiesArena::new(kitchen));
-    let plan = EvaluationPlan {
-        split: Split::HeldOut,
-        episodes: 500,
-        choice: Choice::Sample,
-        seed: 7,
-    };
-    let mut beginner = Trainer::new(config.clone(), arena.clone(), Default::default())?;
-    let before = beginner.evaluate(&plan)?;
+    let before = Trainer::new(config.clone(), arena.clone(), never.clone())?.evaluate(&PLAN)?;
 
-    // 3. The machine and the policies are learnt together, in a folder. A run that was stopped goes on with
-    //    `Session::resume_in(&folder, |_| Ok(arena), …)`.
-    let temporary = tempfile::tempdir()?;
-    let folder = std::env::args_os().nth(1).map(PathBuf::from);
-    let folder = folder.unwrap_or_else(|| temporary.path().join("tea"));
-    let mut session = Session::begin(config, arena.clone(), &folder, Default::default())?;
-    let Finish::Ended(result) = session.run(&mut Display::quiet())? else {
-        anyhow::bail!("it was interrupted, and nobody could have");
-    };
+    // 3. Machine and policies are learnt together, in a folder. A run that was stopped goes on with `Session::resume_in`.
+    let tea = folder.join("tea");
+    let mut session = Session::begin(config, arena.clone(), &tea, never.clone())?;
+    session.run(&mut Display::quiet())?;
+    drop(session);
 
     // 4. What came of it, from the folder: it holds all that is needed, but for the world itself.
-    let run = TrainedRun::open(&folder)?;
-    let (mut agents, machine) = (run.agents()?, &run.checkpoint.machine);
-    let after = evaluate(&run.config, &arena, machine, &mut agents, &plan)?;
+    let run = TrainedRun::open(&tea)?;
+    let after = judge(&run, &arena)?;
+    let machine = run.checkpoint.machine.to_string();
     print!("{machine}");
-    println!("# {}", result.message);
-    println!("# {} iterations, {} steps", result.iterations, result.steps);
-    for (when, evaluation) in [("before", &before), ("after", &after)] {
+    println!("# after {} iterations", run.tally.iteration);
+    say("before", &before);
+    say("after", &after);
+    ensure!(machine.contains("forall X. cup(X)") && after.success > 0.95);
+
+    // 5. In a kitchen with four cups the machine means the same, and policies need not begin anew.
+    let (more, large) = (folder.join("more-tea"), CopiesArena::new(Kitchen::new(4)?));
+    let config = transfer_config(&run, "more tea", Retrain::Changed)?;
+    let (mut session, policies) = begin_transfer(config, Some(&run), large.clone(), &more, never)?;
+    let untouched = judge(&TrainedRun::open(&more)?, &large)?;
+    session.run(&mut Display::quiet())?;
+    for policy in policies.iter().filter(|policy| policy.retrained) {
         println!(
-            "# {when}: {:.1} % of {} episodes succeed, in {:.1} steps on average",
-            100.0 * evaluation.success,
-            evaluation.episodes,
-            evaluation.length
+            "# four cups, policy {} goes on: {}",
+            policy.name, policy.reason
         );
     }
-    ensure!(machine.to_string().contains("forall X. cup(X)"));
-    ensure!(machine.states().len() == 4 && after.success > 0.95);
+    say("four cups, as it is", &untouched);
+    let run = TrainedRun::open(&more)?;
+    let further = judge(&run, &large)?;
+    say(
+        &format!("four cups, after {} iterations", run.tally.iteration),
+        &further,
+    );
+    ensure!(run.checkpoint.machine.to_string() == machine && further.success > 0.9);
     Ok(())
 }
