@@ -164,7 +164,7 @@ pub fn table(
     Ok(rows)
 }
 
-const HEADING: &str = "maps      actions  episodes  success  95 % interval  return  steps   95 % interval    dead ends  out of time  cut off";
+const HEADING: &str = "maps      actions  episodes  success  95 % interval  return  steps   95 % interval     dead ends  out of time  cut off";
 
 fn line(row: &Evaluation) -> String {
     let percent = |interval: Interval| {
@@ -176,7 +176,7 @@ fn line(row: &Evaluation) -> String {
     };
     let steps = |interval: Interval| format!("{:.1} to {:.1}", interval.low, interval.high);
     format!(
-        "{:<8}  {:<7}  {:>8}  {:>5.1} %  {:<13}  {:>6.3}  {:>6.1}  {:<15}  {:>9}  {:>11}  {:>7}",
+        "{:<8}  {:<7}  {:>8}  {:>5.1} %  {:<13}  {:>6.3}  {:>6.1}  {:<16}  {:>9}  {:>11}  {:>7}",
         if row.held_out { "held-out" } else { "training" },
         if row.greedy { "greedy" } else { "drawn" },
         row.episodes,

@@ -5,6 +5,9 @@
 //! [`Snapshot`] to whoever watches. A killed run goes on where it was: files are replaced at once
 //! ([`write_atomically`]) or cut back to the last checkpoint ([`Table::resume`]).
 //!
+//! A [`TrainedRun`] is a run as its users see it: [`evaluate`] says how good its policies are, [`begin_transfer`] takes them to
+//! another task. Worlds of any sort are an [`Arena`]; `examples/own_world.rs` has one.
+//!
 //! Afterwards a [`Figure`] draws learning curves, and [`markdown_table`] says what [`outcomes`] runs came to:
 //!
 //! ```

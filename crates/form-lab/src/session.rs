@@ -85,11 +85,23 @@ impl<A: Arena> Session<A> {
 
     /// A new run in a new folder whose agents are prepared first: they are given policies, or frozen.
     pub fn begin_prepared(
+        config: RunConfig,
+        arena: A,
+        path: &Path,
+        interrupt: Arc<AtomicBool>,
+        prepare: impl FnOnce(&mut Trainer<A>) -> Result<()>,
+    ) -> Result<Self> {
+        Self::begin_keeping(config, arena, path, interrupt, prepare, |_| Ok(()))
+    }
+
+    /// The same, with more to be written before the folder becomes a run's.
+    pub(crate) fn begin_keeping(
         mut config: RunConfig,
         arena: A,
         path: &Path,
         interrupt: Arc<AtomicBool>,
         prepare: impl FnOnce(&mut Trainer<A>) -> Result<()>,
+        keep: impl FnOnce(&RunFolder) -> Result<()>,
     ) -> Result<Self> {
         let task = arena.task_file();
         if task.is_some() {
@@ -106,6 +118,7 @@ impl<A: Arena> Session<A> {
             if trainer.config().method.roles() != Roles::Unaided {
                 write_machine(folder, 0, trainer.machine())?;
             }
+            keep(folder)?;
             save(&trainer, folder, LATEST)
         })?;
         let config = trainer.config();

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::arena::Arena;
 use crate::atomic::write_atomically;
 use crate::config::{RunConfig, TransferConfig};
+use crate::run_folder::RunFolder;
 use crate::session::Session;
 use crate::staff::{columns, indicators, states};
 use crate::train::Trainer;
@@ -127,7 +128,7 @@ pub fn begin_transfer<A: Arena>(
         }
     };
     let mut report = Vec::new();
-    let session = Session::begin_prepared(config, arena, path, interrupt, |trainer| {
+    let prepare = |trainer: &mut Trainer<A>| {
         report = inherit(trainer, checkpoint, &retrain)?;
         if retrain != Retrain::None && report.iter().all(|policy| !policy.retrained) {
             bail!(
@@ -135,8 +136,18 @@ pub fn begin_transfer<A: Arena>(
             );
         }
         Ok(())
-    })?;
-    write_atomically(&session.folder().path().join(ORIGIN), bytes)?;
+    };
+    let keep = |folder: &RunFolder| {
+        let origin = folder.path().join(ORIGIN);
+        if origin.exists() && !std::fs::read(&origin).is_ok_and(|found| found == bytes) {
+            bail!(
+                "{} is another one: name another folder with --out",
+                origin.display()
+            );
+        }
+        write_atomically(&origin, bytes)
+    };
+    let session = Session::begin_keeping(config, arena, path, interrupt, prepare, keep)?;
     Ok((session, report))
 }
 
@@ -202,17 +213,17 @@ fn decide(
     difference: Option<String>,
     retrain: &Retrain,
 ) -> (bool, String) {
+    let missing = policy.tensors.is_empty();
     let (retrained, reason) = match retrain {
         Retrain::None => (false, "none is".to_owned()),
+        // Only where the run has another machine than the checkpoint.
+        _ if missing => (true, "there was no such policy to take over".to_owned()),
         Retrain::Full => (true, "all are".to_owned()),
         Retrain::Named(names) => match names.contains(&policy.name) {
             true => (true, "it was named".to_owned()),
             false => (false, "it was not named".to_owned()),
         },
         Retrain::Changed => match (difference, policy.untrained()) {
-            _ if policy.tensors.is_empty() => {
-                (true, "there was no such policy to take over".to_owned())
-            }
             (Some(difference), _) => (true, difference),
             (None, Some(tensor)) => (true, format!("not all of it could be taken over: {tensor}")),
             (None, None) => (false, "it waits for what it waited for".to_owned()),

@@ -358,4 +358,41 @@ fn what_makes_no_sense_is_refused_and_leaves_no_folder() {
     config.method = Method::SinglePolicy;
     let message = refused(&config);
     assert!(message.contains("keep its method"), "{message}");
+    // What somebody else has put there stays.
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join(ORIGIN), "mine").unwrap();
+    let config = transfer_config(&source, &task, Retrain::Full).unwrap();
+    let begun = begin(&config, Some(&source), &path, &Arc::default());
+    let message = format!("{:#}", begun.err().unwrap());
+    assert!(
+        message.contains("origin.safetensors is another one"),
+        "{message}"
+    );
+    assert_eq!(fs::read(path.join(ORIGIN)).unwrap(), b"mine");
+    assert!(!path.join("config.toml").exists());
+}
+
+/// A run may have another machine than the policies come from: those that nobody has trained are, whoever was named.
+#[test]
+fn a_state_that_is_new_begins_afresh_and_is_trained() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = source(folder.path(), Method::Handcrafted, &[]);
+    let task = more_red(folder.path());
+    let mut config = transfer_config(&source, &task, Retrain::Changed).unwrap();
+    let longer = "initial u0\naccept u_acc\nu0 -> u1 : forall X. red(X)\nu1 -> u2 : exists X. blue(X)\nu2 -> u_acc : goal\n";
+    config.machine = Some(longer.to_owned());
+    let fresh = trainer(&config);
+    for (retrain, expected) in [
+        (Retrain::Named(vec!["u1".to_owned()]), [false, true, true]),
+        (Retrain::Changed, [true, false, true]),
+        (Retrain::None, [false, false, false]),
+    ] {
+        let mut run = trainer(&config);
+        let report = inherit(&mut run, &source.checkpoint, &retrain).unwrap();
+        let found: Vec<bool> = report.iter().map(|policy| policy.retrained).collect();
+        assert_eq!(found, expected, "{retrain:?}");
+        assert!(report[2].tensors.is_empty());
+        let [found, before] = [&run, &fresh].map(|run| bits(run.agents()[2].network()));
+        assert_eq!(found, before);
+    }
 }
