@@ -15,3 +15,4 @@ mod summary;
 mod tables;
 mod tiny;
 mod transfer;
+mod vector_world;
