@@ -1,5 +1,6 @@
 //! `form eval`: how good the policies of a run are, on the maps they were trained on and on maps that were held out.
 
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -145,7 +146,9 @@ pub fn table(
 ) -> Result<Vec<Evaluation>> {
     let mut rows = Vec::new();
     for plan in plans {
+        let waiting = Waiting::for_plan(plan);
         let row = evaluate(plan)?;
+        drop(waiting);
         if !quiet && rows.is_empty() {
             output::print(HEADING)?;
         }
@@ -162,6 +165,32 @@ pub fn table(
         ))?;
     }
     Ok(rows)
+}
+
+/// A line on the terminal, as long as a row is being played.
+struct Waiting;
+
+impl Waiting {
+    fn for_plan(plan: &EvaluationPlan) -> Option<Self> {
+        let mut terminal = std::io::stderr();
+        if !terminal.is_terminal() {
+            return None;
+        }
+        let maps = match plan.split {
+            Split::Training => "training maps",
+            Split::HeldOut => "held-out maps",
+        };
+        let episodes = count(plan.episodes, "episode");
+        // Nobody has to see it.
+        let _ = write!(terminal, "playing {episodes} on {maps} …");
+        Some(Self)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let _ = write!(std::io::stderr(), "\r\x1b[2K");
+    }
 }
 
 const HEADING: &str = "maps      actions  episodes  success  95 % interval  return  steps   95 % interval     dead ends  out of time  cut off";
