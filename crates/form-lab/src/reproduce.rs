@@ -2,6 +2,7 @@
 //!
 //! Everything below the folder of results is made from the folders of the runs, so it can be made again at any time.
 
+mod figures;
 mod findings;
 mod orders;
 mod unseen;
@@ -17,11 +18,9 @@ pub use self::orders::{Conditions, Experiment, Order};
 pub use self::unseen::{Trial, trials};
 pub use self::workshop::{Delivery, Workshop};
 
+use self::figures::figure;
 use self::findings::groups;
 use crate::atomic::write_atomically;
-use crate::curves::{Axis, Curve, Figure, Panel, Scale, Spread};
-use crate::metrics::{MetricsRow, read_rows};
-use crate::run_folder::RunFolder;
 use crate::statistics::median;
 
 /// Writes all that is to be said of some runs into a folder: `runs.csv`, `results.md`, and curves as SVG and PNG. Says which
@@ -108,50 +107,6 @@ pub fn findings_of(
         unseen: &unseen,
     };
     Ok(evidence.findings())
-}
-
-/// The learning curves of an experiment, of the runs that have begun.
-fn figure(
-    experiment: Experiment,
-    workshop: &Workshop,
-    deliveries: &[Delivery],
-) -> Result<Option<Figure>> {
-    let mut curves = Vec::new();
-    for (group, label) in groups(experiment) {
-        let of_group = |delivery: &&Delivery| {
-            let name = delivery.order.name.rsplit('/').next().unwrap_or_default();
-            name == format!("{group}-{}", delivery.order.config.seed)
-        };
-        let mut runs = Vec::new();
-        for delivery in deliveries.iter().filter(of_group) {
-            let path = workshop.run(&delivery.order.name);
-            let begun = path.join("metrics.csv").is_file();
-            if begun && !read_rows::<MetricsRow>(&path.join("metrics.csv"))?.is_empty() {
-                runs.push(RunFolder::open(&path)?);
-            }
-        }
-        if !runs.is_empty() {
-            curves.push(Curve::of_runs(label, &runs, |row| row.success)?);
-        }
-    }
-    let panel = Panel {
-        title: experiment.as_str().to_owned(),
-        x: Axis {
-            label: "environment steps".to_owned(),
-            scale: Scale::Number,
-            range: None,
-        },
-        y: Axis {
-            label: "success rate".to_owned(),
-            scale: Scale::Percent,
-            range: None,
-        },
-        curves,
-    };
-    Ok((!panel.curves.is_empty()).then(|| Figure {
-        panels: vec![panel],
-        spread: Spread::Range,
-    }))
 }
 
 /// All runs, one a line.

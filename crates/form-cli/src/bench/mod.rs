@@ -4,6 +4,7 @@ mod env;
 mod learn;
 mod machine;
 mod net;
+mod train;
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -57,6 +58,7 @@ pub fn run(args: &Args) -> Result<Answer> {
             &machine::BENCHMARKS[..],
             &env::BENCHMARKS,
             &net::BENCHMARKS,
+            &train::BENCHMARKS,
             &learn::BENCHMARKS,
         ]
         .into_iter()

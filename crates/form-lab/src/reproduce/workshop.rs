@@ -62,7 +62,7 @@ impl Workshop {
     ) -> Result<Vec<Delivery>> {
         let deadline = self.budget.map(|budget| Instant::now() + budget);
         // One for all runs: whoever stops them, the deadline or a person, stops all.
-        let stop = Arc::new(AtomicBool::new(false));
+        let stop = Arc::new(AtomicBool::new(self.budget == Some(Duration::ZERO)));
         let standings = Mutex::new(vec![Standing::Waiting; orders.len()]);
         let failure: Mutex<Option<anyhow::Error>> = Mutex::new(None);
         let over = AtomicBool::new(false);

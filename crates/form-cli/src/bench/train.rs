@@ -1,0 +1,47 @@
+//! The figure of training as a whole: environment steps a second, with labels, machine and twenty epochs of minibatch 4096.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use form_lab::{GridArena, Method, Preset, RunConfig, Trainer};
+
+use super::{Baseline, Benchmark, Row};
+
+pub(super) const BENCHMARKS: [Benchmark; 1] = [Benchmark {
+    name: "train.end-to-end",
+    measure: end_to_end,
+}];
+
+/// Iterations that warm up: until some have ended, episodes hold samples back.
+const WARM_UP: usize = 2;
+/// Iterations that are measured.
+const MEASURED: usize = 3;
+
+/// A run of the preset `paper` on all-yellow, with the machine given: nothing is measured but acting and training.
+fn end_to_end(name: &str) -> Result<Row> {
+    let config = RunConfig::new("all-yellow", Method::Handcrafted, Preset::Paper);
+    let steps = (config.steps() * config.worlds) as f64;
+    let arena = GridArena::new(&config)?;
+    let mut run = Trainer::new(config, arena, Arc::default())?;
+    let (mut rates, mut samples) = (Vec::new(), 0);
+    for iteration in 0..WARM_UP + MEASURED {
+        let start = Instant::now();
+        let done = run.iterate()?.context("nobody interrupts it")?;
+        if iteration >= WARM_UP {
+            rates.push(steps / start.elapsed().as_secs_f64());
+            samples += done.policies.iter().map(|row| row.samples).sum::<u64>();
+        }
+    }
+    let share = samples as f64 / (steps * MEASURED as f64);
+    let value = super::middle(rates);
+    let baseline = Baseline {
+        value: 900.0,
+        source: "Stable-Baselines3 on MiniGrid on 2 cores, docs/performance.md",
+    };
+    Ok(Row {
+        baseline: Some(baseline),
+        note: Some(format!("{share:.2} samples trained a step, 20 epochs each")),
+        ..Row::new(name, value, "steps/s")
+    })
+}
