@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use form_lab::{
-    Conditions, Experiment, Preset, Workshop, findings_of, findings_table, results_table,
-    update_marked, write_results,
+    Conditions, Experiment, Preset, Workshop, all_orders, findings_of, findings_table,
+    results_table, update_marked, write_results,
 };
 use serde_json::{Value, json};
 
@@ -95,11 +95,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         budget: args.budget,
         interrupt: input::interrupt()?,
     };
-    let mut orders = Vec::new();
-    for experiment in &experiments {
-        orders.extend(experiment.orders(&conditions)?);
-    }
-    orders.dedup_by(|a, b| a.name == b.name);
+    let orders = all_orders(&experiments, &conditions)?;
     let deliveries = workshop.carry_out(&orders, &|line| output::remark(line))?;
     let missing = (deliveries
         .iter()
@@ -109,6 +105,12 @@ pub fn run(args: &Args) -> Result<Answer> {
     let files = write_results(&args.out, &workshop, &experiments, &conditions, &command)?;
     let table = results_table(&experiments, &deliveries);
     if let Some(path) = &args.update {
+        if deliveries.iter().all(|delivery| delivery.result.is_none()) {
+            bail!(
+                "--update: no run is done, so there is no table to put into {}",
+                path.display()
+            );
+        }
         update_marked(path, "results", &table)?;
     }
     let findings = findings_of(&workshop, &experiments, &conditions)?;

@@ -249,7 +249,7 @@ impl RunConfig {
             },
             learning: LearningConfig {
                 time_limit: 3600,
-                ..LearningConfig::default()
+                ..LearningConfig::of(method)
             },
             ppo: match per_state {
                 true => PpoConfig::default(),
@@ -281,7 +281,7 @@ impl RunConfig {
                 crossing: 1.0,
                 fall: 0.0,
             },
-            learning: LearningConfig::default(),
+            learning: LearningConfig::of(method),
             ppo: PpoConfig {
                 gamma: 0.98,
                 learning_rate: 1e-3,
@@ -468,6 +468,20 @@ fn memory(method: Method) -> usize {
     match method {
         Method::RecurrentPpo => 256,
         _ => 0,
+    }
+}
+
+impl LearningConfig {
+    /// Without quantifiers a choice among objects takes several edges: propositional machines may have two between two states, as
+    /// in the paper.
+    fn of(method: Method) -> Self {
+        Self {
+            max_disjuncts: match method {
+                Method::Propositional => 2,
+                _ => 1,
+            },
+            ..Self::default()
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 pub use self::findings::{Evidence, Finding, findings_table};
-pub use self::orders::{Conditions, Experiment, Order};
+pub use self::orders::{Conditions, Experiment, Order, all_orders};
 pub use self::unseen::{Trial, trials};
 pub use self::workshop::{Delivery, Workshop};
 
@@ -32,8 +32,6 @@ pub fn write_results(
     conditions: &Conditions,
     command: &str,
 ) -> Result<Vec<String>> {
-    let mut deliveries = Vec::new();
-    let mut unseen = Vec::new();
     let mut figures = String::new();
     let mut written = Vec::new();
     let mut keep = |name: String, bytes: &[u8]| -> Result<()> {
@@ -44,22 +42,16 @@ pub fn write_results(
     std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
     for experiment in experiments {
         let found = workshop.deliveries(&experiment.orders(conditions)?)?;
-        if *experiment == Experiment::Unseen {
-            unseen = trials(workshop, &found)?;
-        }
         if let Some(figure) = figure(*experiment, workshop, &found)? {
             let name = experiment.as_str();
             keep(format!("{name}.svg"), figure.to_svg()?.as_bytes())?;
             keep(format!("{name}.png"), &figure.to_png()?)?;
-            let _ = writeln!(figures, "![success rate over steps, {name}]({name}.svg)\n");
+            let _ = writeln!(figures, "![learning curves of {name}]({name}.svg)\n");
         }
-        deliveries.extend(found);
     }
+    let deliveries = workshop.deliveries(&all_orders(experiments, conditions)?)?;
     keep("runs.csv".to_owned(), runs_csv(&deliveries)?.as_bytes())?;
-    let evidence = Evidence {
-        deliveries: &deliveries,
-        unseen: &unseen,
-    };
+    let findings = findings_of(workshop, experiments, conditions)?;
     let text = format!(
         "# Results\n\nMade by `{command}`; settings are those of the preset `{}`, {} seeds.\n\n## Runs\n\n{}\n## The paper's statements\n\n{}\n## Learning curves\n\n{figures}",
         serde_json::to_value(conditions.preset)?
@@ -67,7 +59,7 @@ pub fn write_results(
             .unwrap_or_default(),
         conditions.seeds,
         results_table(experiments, &deliveries),
-        findings_table(&evidence.findings()),
+        findings_table(&findings),
     );
     keep("results.md".to_owned(), text.as_bytes())?;
     for delivery in &deliveries {
@@ -93,15 +85,14 @@ pub fn findings_of(
     experiments: &[Experiment],
     conditions: &Conditions,
 ) -> Result<Vec<Finding>> {
-    let mut deliveries = Vec::new();
-    let mut unseen = Vec::new();
-    for experiment in experiments {
-        let found = workshop.deliveries(&experiment.orders(conditions)?)?;
-        if *experiment == Experiment::Unseen {
-            unseen = trials(workshop, &found)?;
-        }
-        deliveries.extend(found);
-    }
+    let deliveries = workshop.deliveries(&all_orders(experiments, conditions)?)?;
+    let unseen = match experiments.contains(&Experiment::Unseen) {
+        true => trials(
+            workshop,
+            &workshop.deliveries(&Experiment::Unseen.orders(conditions)?)?,
+        )?,
+        false => Vec::new(),
+    };
     let evidence = Evidence {
         deliveries: &deliveries,
         unseen: &unseen,
@@ -157,7 +148,7 @@ fn runs_csv(deliveries: &[Delivery]) -> Result<String> {
 
 /// The runs of every group in one row.
 pub fn results_table(experiments: &[Experiment], deliveries: &[Delivery]) -> String {
-    let mut text = "| experiment | runs | converged | steps until then, median (range) | seconds, median | success at the end | machine |\n|---|---|---|---|---|---|---|\n".to_owned();
+    let mut text = "| experiment | runs | converged | steps until then, median (range) | seconds, median | success when it ended | machine |\n|---|---|---|---|---|---|---|\n".to_owned();
     for experiment in experiments {
         for (group, label) in groups(*experiment) {
             let of_group = |delivery: &&Delivery| {

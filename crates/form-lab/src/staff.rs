@@ -107,10 +107,13 @@ pub(crate) fn columns(names: &[String], before: &[String]) -> Vec<Option<usize>>
     names.iter().map(place).collect()
 }
 
-/// The formulae on the edges out of a state, in canonical form and order.
+/// The formulae on the edges out of a state and whether they end the task, in canonical form and order.
 fn sub_task(machine: &BoundMachine, state: StateId) -> Vec<String> {
-    let edges = machine.machine().edges_from(state);
-    let mut formulae: Vec<String> = edges.map(|(_, edge)| edge.formula.to_string()).collect();
+    let machine = machine.machine();
+    let edges = machine.edges_from(state);
+    let mut formulae: Vec<String> = edges
+        .map(|(_, edge)| format!("{} {:?}", edge.formula, machine.progress(edge.to)))
+        .collect();
     formulae.sort();
     formulae
 }

@@ -238,7 +238,10 @@ impl<A: Arena> Trainer<A> {
                 steps_per_second: steps as f64 / start.elapsed().as_secs_f64(),
                 rollout_seconds: rollout.as_secs_f64(),
                 update_seconds: updating.as_secs_f64(),
-                learning_seconds: learning.as_secs_f64(),
+                // Of the learning alone, if it came to an end: agents and worlds begin anew after it.
+                learning_seconds: (relearnt.as_ref())
+                    .map_or(learning, |lesson| lesson.time)
+                    .as_secs_f64(),
             },
             policies,
             relearnt,
@@ -288,7 +291,7 @@ impl<A: Arena> Trainer<A> {
         let (learnt, minimal) = match self.learner.learn(&limits)? {
             Outcome::Minimal(learnt) => (learnt, true),
             Outcome::Stopped {
-                reason: StopReason::Time,
+                reason: StopReason::Time | StopReason::Memory,
                 best: Some(best),
                 ..
             } => (best, false),

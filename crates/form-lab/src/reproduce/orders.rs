@@ -44,10 +44,11 @@ pub struct Conditions {
     pub set: Vec<(String, String)>,
 }
 
-/// How long methods that never converge are given.
-const HOPELESS: u64 = 120;
-/// How long the others are given.
-const HOPEFUL: u64 = 300;
+/// The most iterations of methods that know of no machine, 2 M steps. None of them was seen to converge, and what they cost is the
+/// time of the experiments; the results state the steps.
+const WITHOUT_MACHINE: u64 = 120;
+/// The most iterations of the others, 5 M steps.
+const WITH_MACHINE: u64 = 300;
 
 impl Experiment {
     /// All of them, but for the timings: those are of the runs of the tasks.
@@ -73,6 +74,17 @@ impl Experiment {
 
     /// Its runs, those that others start from first.
     pub fn orders(self, conditions: &Conditions) -> Result<Vec<Order>> {
+        let mut orders = self.own_orders(conditions)?;
+        // Last: whoever changes a setting has the last word.
+        for order in &mut orders {
+            for (key, value) in &conditions.set {
+                order.config.set(key, value)?;
+            }
+        }
+        Ok(orders)
+    }
+
+    fn own_orders(self, conditions: &Conditions) -> Result<Vec<Order>> {
         let seeds = || 1..=conditions.seeds;
         match self {
             Self::AllYellow | Self::GreenButOne | Self::BlueAllYellow7 => {
@@ -119,6 +131,19 @@ impl Experiment {
     }
 }
 
+/// The runs of several experiments, each once.
+pub fn all_orders(experiments: &[Experiment], conditions: &Conditions) -> Result<Vec<Order>> {
+    let mut orders: Vec<Order> = Vec::new();
+    for experiment in experiments {
+        for order in experiment.orders(conditions)? {
+            if !orders.iter().any(|other| other.name == order.name) {
+                orders.push(order);
+            }
+        }
+    }
+    Ok(orders)
+}
+
 /// A task by some methods.
 fn of_task(task: &str, methods: &[Method], conditions: &Conditions) -> Result<Vec<Order>> {
     let mut orders = Vec::new();
@@ -143,12 +168,9 @@ fn order(
     config.seed = seed;
     if conditions.preset == Preset::Fast {
         config.iterations = match method {
-            Method::Ppo | Method::RecurrentPpo => HOPELESS,
-            _ => HOPEFUL,
+            Method::Ppo | Method::RecurrentPpo => WITHOUT_MACHINE,
+            _ => WITH_MACHINE,
         };
-    }
-    for (key, value) in &conditions.set {
-        config.set(key, value)?;
     }
     Ok(Order {
         name: format!("{folder}/{name}-{seed}"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use form_env::Split;
 use form_rl::{Checkpoint, Choice};
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,8 @@ pub fn trials(workshop: &Workshop, deliveries: &[Delivery]) -> Result<Vec<Trial>
         let run = RunFolder::open(&workshop.run(&delivery.order.name))?;
         let path = run.path().join(FILE);
         if path.is_file() {
-            let trials: Vec<Trial> = serde_json::from_str(&read_text(&path)?)?;
+            let trials: Vec<Trial> = serde_json::from_str(&read_text(&path)?)
+                .with_context(|| format!("{}: damaged, remove it", path.display()))?;
             all.extend(trials);
             continue;
         }

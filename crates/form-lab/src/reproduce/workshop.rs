@@ -5,15 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use form_rl::Checkpoint;
+use anyhow::{Context, Result, anyhow, bail};
 
 use super::orders::Order;
 use crate::arena::GridArena;
+use crate::config::RunConfig;
 use crate::display::Display;
 use crate::run_folder::RunFolder;
-use crate::session::{FINAL, Finish, Resumed, RunResult, Session};
-use crate::transfer::{inherit, transferred};
+use crate::session::{Finish, Resumed, RunResult, Session};
+use crate::trained::TrainedRun;
+use crate::transfer::{begin_transfer, transfer_config};
 
 /// How runs are carried out.
 #[derive(Clone, Debug)]
@@ -60,7 +61,8 @@ impl Workshop {
         orders: &[Order],
         say: &(dyn Fn(&str) + Sync),
     ) -> Result<Vec<Delivery>> {
-        let deadline = self.budget.map(|budget| Instant::now() + budget);
+        // A budget beyond all time is none.
+        let deadline = (self.budget).and_then(|budget| Instant::now().checked_add(budget));
         // One for all runs: whoever stops them, the deadline or a person, stops all.
         let stop = Arc::new(AtomicBool::new(self.budget == Some(Duration::ZERO)));
         let standings = Mutex::new(vec![Standing::Waiting; orders.len()]);
@@ -90,7 +92,13 @@ impl Workshop {
                 }
             });
             for worker in workers {
-                let _ = worker.join();
+                if worker.join().is_err()
+                    && let Ok(mut failure) = failure.lock()
+                {
+                    stop.store(true, Ordering::Relaxed);
+                    failure
+                        .get_or_insert_with(|| anyhow!("a run ended in a defect of the program"));
+                }
             }
             over.store(true, Ordering::Relaxed);
         });
@@ -106,8 +114,11 @@ impl Workshop {
             .iter()
             .map(|order| {
                 let path = self.run(&order.name);
-                let result = match path.is_dir() {
-                    true => RunResult::of_run(&RunFolder::open(&path)?)?,
+                let result = match path.join("config.toml").is_file() {
+                    true => {
+                        expect_order(order, &path)?;
+                        RunResult::of_run(&RunFolder::open(&path)?)?
+                    }
                     false => None,
                 };
                 Ok(Delivery {
@@ -165,6 +176,7 @@ impl Workshop {
     ) -> Result<bool> {
         let path = self.run(&order.name);
         let mut session = if path.join("config.toml").is_file() {
+            expect_order(order, &path)?;
             match Session::resume(&path, stop.clone())? {
                 Resumed::Ended(_) => return Ok(true),
                 Resumed::Session(session) => *session,
@@ -197,14 +209,32 @@ impl Workshop {
             let arena = GridArena::new(&order.config)?;
             return Session::begin(order.config.clone(), arena, path, stop.clone());
         };
-        let base = RunFolder::open(&self.run(base))?;
-        let checkpoint = Checkpoint::load(&base.checkpoint(FINAL))?;
-        let config = transferred(&order.config, &checkpoint, &order.config.task);
+        let source = TrainedRun::open(&self.run(base))?;
+        let mut config = transfer_config(&source, &order.config.task, retrain.clone())?;
+        config.iterations = order.config.iterations;
         let arena = GridArena::new(&config)?;
-        Session::begin_prepared(config, arena, path, stop.clone(), |trainer| {
-            inherit(trainer, &checkpoint, retrain).map(|_| ())
-        })
+        let (session, _) = begin_transfer(config, Some(&source), arena, path, stop.clone())?;
+        Ok(session)
     }
+}
+
+/// Refuses a run that was made with other settings: what is said of an experiment must not come from another one.
+fn expect_order(order: &Order, path: &Path) -> Result<()> {
+    let found = RunConfig::open(&path.join("config.toml"))?;
+    // What a run took over from another one stands in its own configuration only.
+    let own = |config: &RunConfig| RunConfig {
+        machine: None,
+        transfer: None,
+        ..config.clone()
+    };
+    let differences = own(&found).differences(&own(&order.config))?;
+    if let Some((name, there, wanted)) = differences.first() {
+        bail!(
+            "{} is a run with other settings: {name} is {there} there and {wanted} here; name another folder with --runs, or remove it",
+            path.display()
+        );
+    }
+    Ok(())
 }
 
 /// The first order that can be begun; what starts from a run that was given up is given up, too.

@@ -79,6 +79,8 @@ impl Agent {
     /// Gives it another name: its sub-task survived under it.
     pub fn rename(&mut self, name: &str) {
         name.clone_into(&mut self.name);
+        // Its rewards were those of another machine.
+        self.waiting = Experience::default();
     }
 
     /// Takes over what fits of another policy, and says of every tensor what became of it. See [`Network::inherit`]. The optimiser

@@ -1,0 +1,152 @@
+//! The experiments: their runs are carried out once, continued, never mixed up with others, and told of as they were.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use form_lab::{
+    Conditions, Experiment, Preset, Workshop, all_orders, findings_of, results_table, write_results,
+};
+
+/// Runs that take no time.
+fn conditions(seeds: u64) -> Conditions {
+    let set = [
+        ("worlds", "4"),
+        ("ppo.train_batch", "128"),
+        ("ppo.minibatch", "64"),
+        ("ppo.epochs", "1"),
+        ("iterations", "2"),
+        ("least_samples", "1"),
+        ("network.filters", "[2]"),
+        ("network.hidden", "[4]"),
+        ("network.sequence", "8"),
+        ("learning.explore", "3000"),
+    ];
+    Conditions {
+        preset: Preset::Fast,
+        seeds,
+        set: set
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into(),
+    }
+}
+
+fn workshop(folder: &Path, budget: Option<Duration>) -> Workshop {
+    Workshop {
+        folder: folder.join("runs"),
+        jobs: 2,
+        threads: 1,
+        budget,
+        interrupt: Arc::default(),
+    }
+}
+
+#[test]
+fn runs_are_carried_out_once_and_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let (workshop, conditions) = (workshop(folder.path(), None), conditions(1));
+    let experiments = [Experiment::AllYellow, Experiment::Timings];
+    let orders = all_orders(&experiments, &conditions).unwrap();
+    // Five methods of the first task, and two of each of the two others: none is ordered twice.
+    assert_eq!(orders.len(), 5 + 2 + 2);
+    let said = std::sync::Mutex::new(Vec::new());
+    let say = |line: &str| said.lock().unwrap().push(line.to_owned());
+    let deliveries = workshop.carry_out(&orders, &say).unwrap();
+    assert!(deliveries.iter().all(|delivery| delivery.result.is_some()));
+    assert_eq!(said.lock().unwrap().len(), orders.len());
+    workshop.carry_out(&orders, &say).unwrap();
+    assert_eq!(
+        said.lock().unwrap().len(),
+        orders.len(),
+        "nothing is done again"
+    );
+
+    let out = folder.path().join("results");
+    let files =
+        write_results(&out, &workshop, &experiments, &conditions, "form reproduce").unwrap();
+    assert_eq!(
+        files,
+        ["all-yellow.svg", "all-yellow.png", "runs.csv", "results.md"]
+    );
+    let csv = std::fs::read_to_string(out.join("runs.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + orders.len());
+    assert!(out.join("runs/all-yellow/ppo-1/metrics.csv").is_file());
+    let table = results_table(&experiments, &deliveries);
+    assert!(table.contains("| all-yellow: ppo | 1 | 0 | – |"), "{table}");
+    // Nothing is said of tasks whose runs are missing.
+    let findings = findings_of(&workshop, &experiments, &conditions).unwrap();
+    let transfer = findings
+        .iter()
+        .find(|f| f.claim.contains("4 yellow"))
+        .unwrap();
+    assert_eq!(transfer.holds, None);
+    let ppo = findings
+        .iter()
+        .find(|f| f.claim.contains("Plain PPO"))
+        .unwrap();
+    assert_eq!(ppo.holds, None, "{ppo:?}");
+}
+
+#[test]
+fn runs_with_other_settings_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (workshop, mut conditions) = (workshop(folder.path(), None), conditions(1));
+    let mut orders = Experiment::GreenButOne.orders(&conditions).unwrap();
+    orders.truncate(1);
+    workshop.carry_out(&orders, &|_| {}).unwrap();
+    conditions
+        .set
+        .push(("ppo.gamma".to_owned(), "0.5".to_owned()));
+    let mut others = Experiment::GreenButOne.orders(&conditions).unwrap();
+    others.truncate(1);
+    for error in [
+        workshop.deliveries(&others).unwrap_err(),
+        workshop.carry_out(&others, &|_| {}).unwrap_err(),
+    ] {
+        let error = format!("{error:#}");
+        assert!(
+            error.contains("ppo.gamma is 0.98 there and 0.5 here"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn what_there_is_no_time_for_is_not_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let workshop = workshop(folder.path(), Some(Duration::ZERO));
+    let orders = Experiment::Unseen.orders(&conditions(2)).unwrap();
+    let deliveries = workshop.carry_out(&orders, &|_| {}).unwrap();
+    assert_eq!(deliveries.len(), 2);
+    assert!(deliveries.iter().all(|delivery| delivery.result.is_none()));
+    assert!(!folder.path().join("runs").exists());
+}
+
+/// Machine and policies go from one run to the next, in the order in which they are needed.
+#[test]
+fn transfers_wait_for_what_they_start_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut conditions = conditions(1);
+    conditions
+        .set
+        .push(("stop.success".to_owned(), "0".to_owned()));
+    conditions
+        .set
+        .push(("stop.episodes".to_owned(), "1".to_owned()));
+    conditions
+        .set
+        .push(("iterations".to_owned(), "6".to_owned()));
+    let workshop = workshop(folder.path(), None);
+    let mut orders = Experiment::Transfer.orders(&conditions).unwrap();
+    assert_eq!(orders.len(), 10);
+    orders.retain(|order| order.name.contains("base") || order.name.ends_with("-4-1"));
+    orders.reverse();
+    let deliveries = workshop.carry_out(&orders, &|_| {}).unwrap();
+    assert_eq!(deliveries.len(), 6);
+    for delivery in deliveries {
+        assert!(delivery.result.is_some(), "{}", delivery.order.name);
+    }
+    let config =
+        std::fs::read_to_string(folder.path().join("runs/transfer/partial-4-1/config.toml"));
+    assert!(config.unwrap().contains("[transfer]"));
+}
