@@ -107,12 +107,15 @@ pub(crate) fn columns(names: &[String], before: &[String]) -> Vec<Option<usize>>
     names.iter().map(place).collect()
 }
 
-/// The formulae on the edges out of a state and whether they end the task, in canonical form and order.
+/// The formulae on the edges out of a state, those that are to be avoided apart, in canonical form and order.
 fn sub_task(machine: &BoundMachine, state: StateId) -> Vec<String> {
     let machine = machine.machine();
     let edges = machine.edges_from(state);
     let mut formulae: Vec<String> = edges
-        .map(|(_, edge)| format!("{} {:?}", edge.formula, machine.progress(edge.to)))
+        .map(|(_, edge)| match machine.reject() == Some(edge.to) {
+            true => format!("never {}", edge.formula),
+            false => edge.formula.to_string(),
+        })
         .collect();
     formulae.sort();
     formulae

@@ -119,6 +119,16 @@ fn a_policy_goes_to_one_state_only() {
     );
 }
 
+/// What was to be reached is now to be avoided.
+#[test]
+fn a_sub_task_that_fails_now_is_another() {
+    let new = "initial u0\naccept u_acc\nreject u_rej\nu0 -> u1 : forall X. yellow(X)\nu1 -> u_rej : goal\n";
+    assert_eq!(
+        survivors(ALL_YELLOW, new),
+        from(&[("u0", Some("u0")), ("u1", None)])
+    );
+}
+
 #[test]
 fn a_state_without_a_way_out_has_nothing_to_hand_on() {
     let nothing = "initial u0\naccept u_acc\n";
