@@ -20,7 +20,7 @@ use crate::{Answer, input, output};
 /// code is 1 if there was no time for all runs.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form reproduce all-yellow --seeds 5\n  form reproduce --budget 2h --jobs 8\n  form reproduce timings --seeds 3 --json\n  form reproduce --budget 0s --update README.md"
+    after_help = "Examples:\n  form reproduce all-yellow --seeds 5\n  form reproduce --budget 2h --jobs 8\n  form reproduce timings --seeds 3 --json\n  form reproduce --runs results/runs --budget 0s --update README.md"
 )]
 pub struct Args {
     /// Which experiments [default: all of them]
@@ -50,7 +50,7 @@ pub struct Args {
     /// The folder of curves and tables
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
-    /// Put the table of runs into this Markdown file, between the comments `results:begin` and `results:end`
+    /// Put the table of the tasks' runs into this Markdown file, between the comments `results:begin` and `results:end`
     #[arg(long, value_name = "FILE")]
     update: Option<PathBuf>,
     /// Print one JSON object
@@ -111,7 +111,12 @@ pub fn run(args: &Args) -> Result<Answer> {
                 path.display()
             );
         }
-        update_marked(path, "results", &table)?;
+        // The short form: the tasks of the paper, by every method.
+        let tasks = |experiment: &&Experiment| {
+            !matches!(**experiment, Experiment::Transfer | Experiment::Unseen)
+        };
+        let tasks: Vec<Experiment> = experiments.iter().filter(tasks).copied().collect();
+        update_marked(path, "results", &results_table(&tasks, &deliveries))?;
     }
     let findings = findings_of(&workshop, &experiments, &conditions)?;
     if args.json {

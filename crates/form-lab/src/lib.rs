@@ -1,4 +1,7 @@
-//! Experiments with first-order reward machines: their instruments.
+//! Experiments with first-order reward machines.
+//!
+//! A [`RunConfig`] is a run completely. A [`Trainer`] is the joint loop in memory: act, find counterexamples, learn the machine
+//! anew, train. A [`Session`] is the same in a folder, from which a stopped run goes on. An [`Experiment`] is many of them.
 //!
 //! A [`RunFolder`] is where a run lives; whoever trains holds its [`TrainingLock`]. A [`Table`] takes a row an iteration
 //! ([`MetricsRow`], [`TimingsRow`], [`PoliciesRow`]), an [`EventFile`] the same for TensorBoard, and a [`Display`] shows a

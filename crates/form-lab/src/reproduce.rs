@@ -148,7 +148,7 @@ fn runs_csv(deliveries: &[Delivery]) -> Result<String> {
 
 /// The runs of every group in one row.
 pub fn results_table(experiments: &[Experiment], deliveries: &[Delivery]) -> String {
-    let mut text = "| experiment | runs | converged | steps until then, median (range) | seconds, median | success when it ended | machine |\n|---|---|---|---|---|---|---|\n".to_owned();
+    let mut text = "| experiment | runs | converged | steps until then, median (range) | success when it ended | machine |\n|---|---|---|---|---|---|\n".to_owned();
     for experiment in experiments {
         for (group, label) in groups(*experiment) {
             let of_group = |delivery: &&Delivery| {
@@ -172,14 +172,12 @@ pub fn results_table(experiments: &[Experiment], deliveries: &[Delivery]) -> Str
                 .iter()
                 .map(|result| result.steps as f64 / 1e6)
                 .collect();
-            let seconds: Vec<f64> = converged.iter().map(|result| result.seconds).collect();
             let low = steps.iter().copied().fold(f64::INFINITY, f64::min);
             let high = steps.iter().copied().fold(0.0, f64::max);
             let steps = match median(&steps) {
                 Some(median) => format!("{median:.2} M ({low:.2}–{high:.2})"),
                 None => "–".to_owned(),
             };
-            let seconds = median(&seconds).map_or("–".to_owned(), |time| format!("{time:.0}"));
             let rates: Vec<f64> = results.iter().filter_map(|result| result.success).collect();
             let success =
                 median(&rates).map_or("–".to_owned(), |rate| format!("{:.1} %", 100.0 * rate));
@@ -189,7 +187,7 @@ pub fn results_table(experiments: &[Experiment], deliveries: &[Delivery]) -> Str
             };
             let _ = writeln!(
                 text,
-                "| {}: {label} | {} | {} | {steps} | {seconds} | {success} | {machine} |",
+                "| {}: {label} | {} | {} | {steps} | {success} | {machine} |",
                 experiment.as_str(),
                 results.len(),
                 converged.len(),
