@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use form_lab::{
-    Conditions, Experiment, Preset, Workshop, all_orders, findings_of, results_table, write_results,
+    Conditions, Delivery, Evidence, Experiment, Method, Order, Preset, RunConfig, RunResult,
+    Workshop, all_orders, findings_of, results_table, write_results,
 };
 
 /// Runs that take no time.
@@ -149,4 +150,111 @@ fn transfers_wait_for_what_they_start_from() {
     let config =
         std::fs::read_to_string(folder.path().join("runs/transfer/partial-4-1/config.toml"));
     assert!(config.unwrap().contains("[transfer]"));
+}
+
+/// What runs of an experiment came to, made up: steps of those that converged, `None` for those that did not.
+fn made_up(name: &str, method: Method, steps: &[Option<u64>]) -> Vec<Delivery> {
+    let (task, _) = name.split_once('/').unwrap();
+    let made = steps.iter().zip(1..).map(|(steps, seed)| {
+        let mut config = RunConfig::new(task, method, Preset::Fast);
+        config.seed = seed;
+        let result = RunResult {
+            ending: if steps.is_some() {
+                "converged"
+            } else {
+                "out-of-iterations"
+            }
+            .to_owned(),
+            message: String::new(),
+            task: task.to_owned(),
+            method,
+            preset: Preset::Fast,
+            seed,
+            success: Some(if steps.is_some() { 1.0 } else { 0.3 }),
+            iterations: 1,
+            steps: steps.unwrap_or(2_000_000),
+            episodes: 1,
+            seconds: 1.0,
+            machine: None,
+            states: 3,
+            edges: 2,
+            relearnings: 1,
+            counterexamples: 1,
+            traces: 1,
+            learning_seconds: 0.1,
+            last_learning_seconds: Some(0.1),
+            version: String::new(),
+        };
+        Delivery {
+            order: Order {
+                name: format!("{name}-{seed}"),
+                config,
+                from: None,
+            },
+            result: Some(result),
+        }
+    });
+    made.collect()
+}
+
+fn verdict(deliveries: &[Delivery], claim: &str) -> Option<bool> {
+    let evidence = Evidence {
+        deliveries,
+        unseen: &[],
+    };
+    let findings = evidence.findings();
+    let finding = findings
+        .iter()
+        .find(|finding| finding.claim.contains(claim));
+    finding.unwrap().holds
+}
+
+#[test]
+fn statements_are_decided_by_what_was_measured() {
+    let form = made_up(
+        "all-yellow/form",
+        Method::Form,
+        &[Some(1_000_000), Some(1_100_000)],
+    );
+    let with = |steps: &[Option<u64>]| {
+        let others = made_up("all-yellow/propositional", Method::Propositional, steps);
+        [form.clone(), others].concat()
+    };
+    let claim = "faster than the propositional machine on AllYellow";
+    assert_eq!(
+        verdict(&with(&[Some(1_500_000), Some(1_400_000)]), claim),
+        Some(true)
+    );
+    assert_eq!(
+        verdict(&with(&[Some(1_100_000), Some(1_000_000)]), claim),
+        Some(false)
+    );
+    // One that did not converge tells nothing about how fast it did.
+    assert_eq!(verdict(&with(&[Some(1_500_000), None]), claim), Some(false));
+    assert_eq!(verdict(&with(&[]), claim), None);
+    let mut missing = with(&[Some(1_500_000), Some(1_400_000)]);
+    missing[3].result = None;
+    assert_eq!(verdict(&missing, claim), None);
+    // Runs that do not stop when they converge say nothing about when they did.
+    let mut paper = with(&[Some(1_500_000), Some(1_400_000)]);
+    paper[0].order.config.stop.success = 2.0;
+    assert_eq!(verdict(&paper, claim), None);
+}
+
+#[test]
+fn a_method_fails_where_it_fails_everywhere() {
+    let tasks = [
+        "all-yellow/ppo",
+        "green-but-one/ppo",
+        "blue-all-yellow-7/ppo",
+    ];
+    let failed: Vec<Delivery> = (tasks.iter())
+        .flat_map(|task| made_up(task, Method::Ppo, &[None, None]))
+        .collect();
+    assert_eq!(verdict(&failed, "Plain PPO fails"), Some(true));
+    assert_eq!(verdict(&failed[2..], "Plain PPO fails"), None);
+    let mut one_works = failed;
+    one_works[0].result.as_mut().unwrap().success = Some(1.0);
+    one_works[1].result.as_mut().unwrap().success = Some(0.9);
+    assert_eq!(verdict(&one_works, "Plain PPO fails"), Some(false));
 }
