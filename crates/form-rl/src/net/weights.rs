@@ -4,7 +4,7 @@
 //! layers and LSTMs are laid out as PyTorch's, one row an output; a convolution's filters have the channel last (filter, row,
 //! column, channel), and so has the image that is flattened behind them. What observations are normalised by are 64-bit
 //! floats (`normalisation.image.mean`), one a channel or number. The configuration stands in the metadata, under
-//! `network`, so that a file is enough to build the network again.
+//! `network`, so that a file is enough to build the network again. One more tensor, `crc32`, is the checksum of all the others.
 
 use std::path::Path;
 

@@ -15,7 +15,8 @@ def read(path):
     from safetensors import safe_open
 
     with safe_open(path, "pt") as file:
-        tensors = {name: file.get_tensor(name) for name in file.keys()}
+        # All but the checksum of the others.
+        tensors = {name: file.get_tensor(name) for name in file.keys() if name != "crc32"}
         metadata = {name: json.loads(value) for name, value in (file.metadata() or {}).items()}
     return tensors, metadata
 
