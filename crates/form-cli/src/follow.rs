@@ -33,15 +33,21 @@ pub fn rate(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a share from 0 to 1, as in 0.99".to_owned())
 }
 
+/// The name and the value of one `--set`.
+pub fn setting(text: &str) -> Result<(&str, &str)> {
+    let (key, value) = text.split_once('=').with_context(|| {
+        format!("--set {text}: expected a name and a value, as in ppo.gamma=0.99")
+    })?;
+    Ok((key.trim(), value.trim()))
+}
+
 /// Changes settings as `--set` says.
 pub fn set_all(config: &mut RunConfig, settings: &[String]) -> Result<()> {
-    for setting in settings {
-        let (key, value) = setting.split_once('=').with_context(|| {
-            format!("--set {setting}: expected a name and a value, as in ppo.gamma=0.99")
-        })?;
+    for text in settings {
+        let (key, value) = setting(text)?;
         config
-            .set(key.trim(), value.trim())
-            .with_context(|| format!("--set {setting}"))?;
+            .set(key, value)
+            .with_context(|| format!("--set {text}"))?;
     }
     Ok(())
 }

@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use form_lab::{
-    Conditions, Experiment, Preset, Workshop, all_orders, findings_of, findings_table,
-    results_table, update_marked, write_results,
+    Conditions, Experiment, Preset, Results, Workshop, all_orders, findings_table, results_table,
+    update_marked, write_results,
 };
 use serde_json::{Value, json};
 
-use crate::{Answer, input, output};
+use crate::train::preset_parser;
+use crate::{Answer, follow, input, output};
 
 /// Rerun the paper's experiments, with learning curves, tables and its statements beside what was measured
 ///
@@ -39,8 +40,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::at_most::<256>)]
     threads: usize,
     /// What settings start from: fast, or those of the paper
-    #[arg(long, value_name = "PRESET", default_value = "fast", value_parser = ["fast", "paper"])]
-    preset: String,
+    #[arg(long, value_name = "PRESET", default_value = "fast", value_parser = preset_parser())]
+    preset: Preset,
     /// Any setting of all runs by its name in config.toml; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -73,17 +74,12 @@ pub fn run(args: &Args) -> Result<Answer> {
         true => Experiment::ALL.to_vec(),
         false => args.experiments.clone(),
     };
-    let set = (args.set.iter()).map(|setting| {
-        let (key, value) = setting.split_once('=').with_context(|| {
-            format!("--set {setting}: expected a name and a value, as in ppo.gamma=0.99")
-        })?;
-        Ok((key.trim().to_owned(), value.trim().to_owned()))
+    let set = (args.set.iter()).map(|text| {
+        let (key, value) = follow::setting(text)?;
+        Ok((key.to_owned(), value.to_owned()))
     });
     let conditions = Conditions {
-        preset: match args.preset.as_str() {
-            "paper" => Preset::Paper,
-            _ => Preset::Fast,
-        },
+        preset: args.preset,
         seeds: args.seeds,
         set: set.collect::<Result<_>>()?,
     };
@@ -102,7 +98,14 @@ pub fn run(args: &Args) -> Result<Answer> {
         .filter(|delivery| delivery.result.is_none()))
     .count();
     let command = format!("form reproduce {}", arguments(args, &experiments));
-    let files = write_results(&args.out, &workshop, &experiments, &conditions, &command)?;
+    let results = write_results(
+        &args.out,
+        &workshop,
+        &experiments,
+        &conditions,
+        &deliveries,
+        &command,
+    )?;
     let table = results_table(&experiments, &deliveries);
     if let Some(path) = &args.update {
         if deliveries.iter().all(|delivery| delivery.result.is_none()) {
@@ -118,7 +121,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         let tasks: Vec<Experiment> = experiments.iter().filter(tasks).copied().collect();
         update_marked(path, "results", &results_table(&tasks, &deliveries))?;
     }
-    let findings = findings_of(&workshop, &experiments, &conditions)?;
+    let Results { files, findings } = results;
     if args.json {
         let findings: Vec<Value> = (findings.iter())
             .map(|finding| json!({"claim": finding.claim, "measured": finding.measured, "holds": finding.holds}))
@@ -155,7 +158,7 @@ fn arguments(args: &Args, experiments: &[Experiment]) -> String {
         false => experiments.iter().map(|e| e.as_str().to_owned()).collect(),
     };
     words.push(format!("--seeds {}", args.seeds));
-    words.push(format!("--preset {}", args.preset));
+    words.push(format!("--preset {}", args.preset.as_str()));
     words.extend(args.set.iter().map(|set| format!("--set {set}")));
     words.join(" ")
 }

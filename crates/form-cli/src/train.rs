@@ -72,7 +72,8 @@ fn method_parser() -> impl TypedValueParser<Value = Method> {
         .try_map(move |name| named(&name).ok_or("no method"))
 }
 
-fn preset_parser() -> impl TypedValueParser<Value = Preset> {
+/// `fast` or `paper`.
+pub fn preset_parser() -> impl TypedValueParser<Value = Preset> {
     PossibleValuesParser::new(["fast", "paper"]).map(|name| match name.as_str() {
         "paper" => Preset::Paper,
         _ => Preset::Fast,

@@ -87,6 +87,16 @@ pub enum Preset {
     Fast,
 }
 
+impl Preset {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Fast => "fast",
+        }
+    }
+}
+
 /// How worlds are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -65,8 +65,8 @@ pub use evaluation::{Evaluation, EvaluationPlan, evaluate, play};
 pub use events::EventFile;
 pub use metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
 pub use reproduce::{
-    Conditions, Delivery, Evidence, Experiment, Finding, Order, Trial, Workshop, all_orders,
-    findings_of, findings_table, results_table, trials, write_results,
+    Conditions, Delivery, Evidence, Experiment, Finding, Order, Results, Trial, Workshop,
+    all_orders, findings_table, results_table, write_results,
 };
 pub use run_folder::{RunFolder, TrainingLock};
 pub use session::{FINAL, Finish, LATEST, Resumed, RunResult, Session};

@@ -15,54 +15,64 @@ use anyhow::{Context, Result};
 
 pub use self::findings::{Evidence, Finding, findings_table};
 pub use self::orders::{Conditions, Experiment, Order, all_orders};
-pub use self::unseen::{Trial, trials};
+pub use self::unseen::Trial;
 pub use self::workshop::{Delivery, Workshop};
 
 use self::figures::figure;
 use self::findings::groups;
+use self::unseen::trials;
 use crate::atomic::write_atomically;
 use crate::statistics::median;
 
-/// Writes all that is to be said of some runs into a folder: `runs.csv`, `results.md`, and curves as SVG and PNG. Says which
-/// files those are.
+/// What was written, and what is to be said of the paper's statements.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// The files, below the folder of results.
+    pub files: Vec<String>,
+    /// The statements.
+    pub findings: Vec<Finding>,
+}
+
+/// Writes all that is to be said of some runs into a folder: `runs.csv`, `results.md`, and curves as SVG and PNG.
 pub fn write_results(
     folder: &Path,
     workshop: &Workshop,
     experiments: &[Experiment],
     conditions: &Conditions,
+    deliveries: &[Delivery],
     command: &str,
-) -> Result<Vec<String>> {
+) -> Result<Results> {
     let mut figures = String::new();
-    let mut written = Vec::new();
+    let mut files = Vec::new();
     let mut keep = |name: String, bytes: &[u8]| -> Result<()> {
         write_atomically(&folder.join(&name), bytes)?;
-        written.push(name);
+        files.push(name);
         Ok(())
     };
     std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
     for experiment in experiments {
-        let found = workshop.deliveries(&experiment.orders(conditions)?)?;
-        if let Some(figure) = figure(*experiment, workshop, &found)? {
+        if let Some(figure) = figure(*experiment, workshop, deliveries)? {
             let name = experiment.as_str();
             keep(format!("{name}.svg"), figure.to_svg()?.as_bytes())?;
             keep(format!("{name}.png"), &figure.to_png()?)?;
             let _ = writeln!(figures, "![learning curves of {name}]({name}.svg)\n");
         }
     }
-    let deliveries = workshop.deliveries(&all_orders(experiments, conditions)?)?;
-    keep("runs.csv".to_owned(), runs_csv(&deliveries)?.as_bytes())?;
-    let findings = findings_of(workshop, experiments, conditions)?;
+    keep("runs.csv".to_owned(), runs_csv(deliveries)?.as_bytes())?;
+    let evidence = Evidence {
+        deliveries,
+        unseen: &trials(workshop, deliveries)?,
+    };
+    let findings = evidence.findings();
     let text = format!(
         "# Results\n\nMade by `{command}`; settings are those of the preset `{}`, {} seeds.\n\n## Runs\n\n{}\n## The paper's statements\n\n{}\n## Learning curves\n\n{figures}",
-        serde_json::to_value(conditions.preset)?
-            .as_str()
-            .unwrap_or_default(),
+        conditions.preset.as_str(),
         conditions.seeds,
-        results_table(experiments, &deliveries),
+        results_table(experiments, deliveries),
         findings_table(&findings),
     );
     keep("results.md".to_owned(), text.as_bytes())?;
-    for delivery in &deliveries {
+    for delivery in deliveries {
         let run = workshop.run(&delivery.order.name);
         for file in ["config.toml", "metrics.csv", "result.json", "unseen.json"] {
             let (from, to) = (
@@ -76,28 +86,7 @@ pub fn write_results(
             }
         }
     }
-    Ok(written)
-}
-
-/// The statements about some runs.
-pub fn findings_of(
-    workshop: &Workshop,
-    experiments: &[Experiment],
-    conditions: &Conditions,
-) -> Result<Vec<Finding>> {
-    let deliveries = workshop.deliveries(&all_orders(experiments, conditions)?)?;
-    let unseen = match experiments.contains(&Experiment::Unseen) {
-        true => trials(
-            workshop,
-            &workshop.deliveries(&Experiment::Unseen.orders(conditions)?)?,
-        )?,
-        false => Vec::new(),
-    };
-    let evidence = Evidence {
-        deliveries: &deliveries,
-        unseen: &unseen,
-    };
-    Ok(evidence.findings())
+    Ok(Results { files, findings })
 }
 
 /// All runs, one a line.
@@ -151,15 +140,8 @@ pub fn results_table(experiments: &[Experiment], deliveries: &[Delivery]) -> Str
     let mut text = "| experiment | runs | converged | steps until then, median (range) | success when it ended | machine |\n|---|---|---|---|---|---|\n".to_owned();
     for experiment in experiments {
         for (group, label) in groups(*experiment) {
-            let of_group = |delivery: &&Delivery| {
-                let wanted = format!(
-                    "{}/{group}-{}",
-                    experiment.as_str(),
-                    delivery.order.config.seed
-                );
-                delivery.order.name == wanted
-            };
-            let results: Vec<_> = (deliveries.iter().filter(of_group))
+            let results: Vec<_> = (deliveries.iter())
+                .filter(|delivery| delivery.is_of(experiment.as_str(), group))
                 .filter_map(|delivery| delivery.result.as_ref())
                 .collect();
             let Some(first) = results.first() else {

@@ -42,16 +42,8 @@ pub fn staff(
                 let mut agent = hire(part)?;
                 let names = old_cast.map(|cast| (indicators(cast, 0), states(cast)));
                 let (indicators_before, states_before) = names.unwrap_or_default();
-                agent.inherit(
-                    old.network(),
-                    &[
-                        (
-                            "indicators",
-                            columns(&indicators(cast, 0), &indicators_before),
-                        ),
-                        ("machine", columns(&states(cast), &states_before)),
-                    ],
-                );
+                let maps = column_maps(cast, 0, &indicators_before, &states_before);
+                agent.inherit(old.network(), &maps);
                 agent
             }
             (None, _) => hire(part)?,
@@ -88,21 +80,37 @@ fn state_of(cast: &Cast, place: usize) -> Option<StateId> {
         .find(|state| cast.agent(*state) == Some(place))
 }
 
+/// Where each number of what a part sees besides the world stood before, input by input.
+pub(crate) fn column_maps(
+    cast: &Cast,
+    place: usize,
+    indicators_before: &[String],
+    states_before: &[String],
+) -> [(&'static str, Vec<Option<usize>>); 2] {
+    [
+        (
+            "indicators",
+            columns(&indicators(cast, place), indicators_before),
+        ),
+        ("machine", columns(&states(cast), states_before)),
+    ]
+}
+
 /// The ground atoms that a part has indicators for.
-pub(crate) fn indicators(cast: &Cast, place: usize) -> Vec<String> {
+fn indicators(cast: &Cast, place: usize) -> Vec<String> {
     let signature = cast.machine().signature();
     let bits = cast.parts()[place].sight.bits().iter();
     bits.map(|atom| signature.atom(*atom).to_string()).collect()
 }
 
 /// The names of the machine's states.
-pub(crate) fn states(cast: &Cast) -> Vec<String> {
+fn states(cast: &Cast) -> Vec<String> {
     let states = cast.machine().machine().states().iter();
     states.map(ToString::to_string).collect()
 }
 
 /// Where each of some names stood among others.
-pub(crate) fn columns(names: &[String], before: &[String]) -> Vec<Option<usize>> {
+fn columns(names: &[String], before: &[String]) -> Vec<Option<usize>> {
     let place = |name: &String| before.iter().position(|other| other == name);
     names.iter().map(place).collect()
 }

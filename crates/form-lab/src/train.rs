@@ -167,19 +167,18 @@ impl<A: Arena> Trainer<A> {
         let number = self.tally.iteration + 1;
         let known = self.config.method.roles() == Roles::Unaided || self.game.cast().can_accept();
         let mut random = generator(self.config.seed, stream(Purpose::Rollout, number));
+        let steps = match known {
+            true => self.config.steps(),
+            false => self.config.learning.explore,
+        };
         let (episodes, experience) = if known {
-            let steps = self.config.steps();
             let collected =
                 (self.game).collect(&mut self.agents, steps, &self.config.ppo, &mut random)?;
             (collected.episodes, Some(collected.experience))
         } else {
-            let steps = self.config.learning.explore;
             (self.game.explore(steps, &mut random)?, None)
         };
-        let steps = match known {
-            true => self.config.steps(),
-            false => self.config.learning.explore,
-        } * self.config.worlds;
+        let steps = steps * self.config.worlds;
         let rollout = start.elapsed();
         let found = self.counterexamples(&episodes);
         let refuted = !found.is_empty() && self.config.method.learns_machine();

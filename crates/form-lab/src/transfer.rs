@@ -18,7 +18,7 @@ use crate::atomic::write_atomically;
 use crate::config::{RunConfig, TransferConfig};
 use crate::run_folder::RunFolder;
 use crate::session::Session;
-use crate::staff::{columns, indicators, states};
+use crate::staff::column_maps;
 use crate::train::Trainer;
 use crate::trained::{TrainedRun, read_checkpoint};
 
@@ -189,13 +189,7 @@ pub fn inherit<A: Arena>(
         };
         let mut old = checkpoint.policies.iter();
         if let Some(old) = old.find(|old| old.name == policy.name) {
-            let maps = [
-                (
-                    "indicators",
-                    columns(&indicators(&cast, place), &old.indicators),
-                ),
-                ("machine", columns(&states(&cast), &states_before)),
-            ];
+            let maps = column_maps(&cast, place, &old.indicators, &states_before);
             policy.tensors = agent.inherit(&old.network, &maps);
         }
         let difference = difference(&cast, place, &before);

@@ -45,9 +45,8 @@ pub(super) fn figure(
         for (group, label) in groups(experiment).into_iter().filter(of_panel) {
             let mut runs = Vec::new();
             for delivery in deliveries {
-                let name = delivery.order.name.rsplit('/').next().unwrap_or_default();
                 let path = workshop.run(&delivery.order.name).join("metrics.csv");
-                if name == format!("{group}-{}", delivery.order.config.seed) && path.is_file() {
+                if delivery.is_of(experiment.as_str(), group) && path.is_file() {
                     runs.push(points(&read_rows(&path)?, quantity));
                 }
             }

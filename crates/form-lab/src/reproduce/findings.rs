@@ -41,10 +41,8 @@ struct Group<'a> {
 impl<'a> Group<'a> {
     fn runs(self) -> impl Iterator<Item = &'a Delivery> {
         let Group { folder, name, .. } = self;
-        self.evidence.deliveries.iter().filter(move |delivery| {
-            let wanted = format!("{folder}/{name}-{}", delivery.order.config.seed);
-            delivery.order.name == wanted
-        })
+        let deliveries = self.evidence.deliveries.iter();
+        deliveries.filter(move |delivery| delivery.is_of(folder, name))
     }
 
     /// Whether all of its runs are there, there are some, and each would have stopped when it converged: otherwise nothing can be

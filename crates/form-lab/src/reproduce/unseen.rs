@@ -7,6 +7,7 @@ use form_env::Split;
 use form_rl::{Checkpoint, Choice};
 use serde::{Deserialize, Serialize};
 
+use super::orders::Experiment;
 use super::workshop::{Delivery, Workshop};
 use crate::arena::GridArena;
 use crate::atomic::{read_text, write_atomically};
@@ -36,13 +37,12 @@ pub struct Trial {
     pub evaluation: Evaluation,
 }
 
-/// Tries the policies of runs, unless that has been done.
-pub fn trials(workshop: &Workshop, deliveries: &[Delivery]) -> Result<Vec<Trial>> {
+/// Tries the policies of the runs that are for it, unless that has been done.
+pub(super) fn trials(workshop: &Workshop, deliveries: &[Delivery]) -> Result<Vec<Trial>> {
     let mut all = Vec::new();
-    for delivery in deliveries
-        .iter()
-        .filter(|delivery| delivery.result.is_some())
-    {
+    let own = |delivery: &&Delivery| delivery.is_of(Experiment::Unseen.as_str(), "form");
+    let done = deliveries.iter().filter(own);
+    for delivery in done.filter(|delivery| delivery.result.is_some()) {
         let run = RunFolder::open(&workshop.run(&delivery.order.name))?;
         let path = run.path().join(FILE);
         if path.is_file() {

@@ -40,6 +40,13 @@ pub struct Delivery {
     pub result: Option<RunResult>,
 }
 
+impl Delivery {
+    /// Whether it is one of the runs of a folder that differ in their seeds only.
+    pub(super) fn is_of(&self, folder: &str, group: &str) -> bool {
+        self.order.name == format!("{folder}/{group}-{}", self.order.config.seed)
+    }
+}
+
 /// Where an order stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {

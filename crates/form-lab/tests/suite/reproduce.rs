@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use form_lab::{
-    Conditions, Delivery, Evidence, Experiment, Method, Order, Preset, RunConfig, RunResult,
-    Workshop, all_orders, findings_of, results_table, write_results,
+    Conditions, Delivery, Evidence, Experiment, Method, Order, Preset, Results, RunConfig,
+    RunResult, Workshop, all_orders, results_table, write_results,
 };
 
 /// Runs that take no time.
@@ -63,8 +63,15 @@ fn runs_are_carried_out_once_and_told_of() {
     );
 
     let out = folder.path().join("results");
-    let files =
-        write_results(&out, &workshop, &experiments, &conditions, "form reproduce").unwrap();
+    let results = write_results(
+        &out,
+        &workshop,
+        &experiments,
+        &conditions,
+        &deliveries,
+        "form reproduce",
+    );
+    let Results { files, findings } = results.unwrap();
     assert_eq!(
         files,
         ["all-yellow.svg", "all-yellow.png", "runs.csv", "results.md"]
@@ -75,7 +82,6 @@ fn runs_are_carried_out_once_and_told_of() {
     let table = results_table(&experiments, &deliveries);
     assert!(table.contains("| all-yellow: ppo | 1 | 0 | – |"), "{table}");
     // Nothing is said of tasks whose runs are missing.
-    let findings = findings_of(&workshop, &experiments, &conditions).unwrap();
     let transfer = findings
         .iter()
         .find(|f| f.claim.contains("4 yellow"))
