@@ -1,0 +1,113 @@
+// The top of the page: whose runs these are and what came of them. One run has its main figures there, several have a table
+// of their groups. Whatever is wrong with a run's folder stands here too, before anything that was drawn from it.
+(() => {
+  "use strict";
+
+  const { byId, make, say, changed, table } = report.dom;
+  const { count, share, short, duration, plural } = report.numbers;
+  const { groupsOf, nameOf } = report.series;
+
+  const STATUS = {
+    converged: ["good", "converged"], fell: ["bad", "fell back"], "out-of-iterations": ["plain", "out of iterations"],
+    "no-machine": ["bad", "no machine found"], unfinished: ["plain", "unfinished"],
+  };
+  const MOST_NOTES = 6;
+
+  /** The last value of a list that is one. */
+  function lastOf(values) {
+    for (let i = (values ?? []).length - 1; i >= 0; i--) if (Number.isFinite(values[i])) return values[i];
+    return null;
+  }
+
+  function badge(run) {
+    const [kind, text] = STATUS[run.status] ?? ["plain", run.status ?? "unknown"];
+    return make("span", { class: `badge ${kind}` }, text);
+  }
+
+  function titleOf(run) {
+    return [run.task ?? run.name, run.method, run.seed === null ? null : `seed ${run.seed}`].filter((part) => part !== null).join(" · ");
+  }
+
+  /** The figures that matter most, side by side. */
+  function figures(run) {
+    const machine = run.machines[run.machines.length - 1];
+    const seconds = lastOf(run.curves.seconds);
+    const found = [
+      ["success in the last iteration", share(lastOf(run.curves.success))],
+      ["environment steps", short(lastOf(run.curves.steps) ?? 0)],
+      ["iterations", count(lastOf(run.curves.iteration) ?? 0)],
+      seconds === null ? null : ["of training", duration(seconds)],
+      machine ? ["in its machine", `${plural(machine.states.length, "state")}, ${plural(machine.edges.length, "edge")}`] : null,
+    ];
+    const figure = ([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value));
+    return make("dl", { class: "figures" }, make("div", {}, make("dt", {}, "ended"), make("dd", {}, badge(run))), ...found.filter(Boolean).map(figure));
+  }
+
+  function median(values) {
+    const sorted = values.filter((value) => value !== null).sort((a, b) => a - b);
+    if (sorted.length === 0) return null;
+    const middle = sorted.length >> 1;
+    return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  }
+
+  /** A row a group; each of its runs is a button that shows it below. */
+  function groupTable(groups, choose) {
+    const mean = (values) => {
+      const known = values.filter((value) => value !== null);
+      return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
+    };
+    const row = (group) => {
+      const steps = median(group.runs.map((run) => lastOf(run.curves.steps)));
+      const converged = group.runs.filter((run) => run.status === "converged").length;
+      const button = (run) => make("button", { type: "button", class: "toggle single", "data-run": run.name, title: run.name, on: { click: () => choose(run.name) } }, nameOf(run, group));
+      return [
+        group.label, make("span", { class: "buttons" }, ...group.runs.map(button)), `${converged} of ${group.runs.length}`,
+        share(mean(group.runs.map((run) => lastOf(run.curves.success)))), steps === null ? "–" : short(steps)];
+    };
+    const titles = ["task and method", "shown below", "converged", "success at the end, mean", "steps, median"];
+    return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Groups of runs" }, table("Groups of runs", titles, groups.map(row), [2, 3, 4]));
+  }
+
+  function noteBox(runs) {
+    const lines = (run) => {
+      const item = (note) => make("li", {}, note);
+      const rest = run.notes.slice(MOST_NOTES);
+      const more = rest.length === 0 ? null
+        : make("li", {}, make("details", {}, make("summary", {}, `${rest.length} more`), make("ul", {}, ...rest.map(item))));
+      return [make("h3", {}, run.name), make("ul", {}, ...run.notes.slice(0, MOST_NOTES).map(item), more)];
+    };
+    return make("section", { class: "notes", "aria-labelledby": "notes-heading" },
+      make("h2", { id: "notes-heading" }, "Not everything could be read"), ...runs.flatMap(lines));
+  }
+
+  /** Shows the data's title, figures and notes; `choose` takes the name of a run. */
+  function update(data, choose) {
+    const { runs } = data;
+    const alone = runs.length === 1 ? runs[0] : null;
+    const groups = groupsOf(runs);
+    const tasks = [...new Set(runs.map((run) => run.task ?? "unknown task"))];
+    say(byId("title"), alone ? titleOf(alone) : `${plural(runs.length, "run")}: ${tasks.join(", ")}`);
+    say(byId("subtitle"), alone ? `${alone.name}: ${alone.message ?? ""}` : "");
+    if (changed(byId("headline"), JSON.stringify(alone && [alone.status, alone.curves.iteration.length, alone.machines.length]))) {
+      byId("headline").replaceChildren(...(alone ? [figures(alone)] : []));
+    }
+    const shape = groups.map((group) => group.runs.map((run) => [run.name, run.status, run.curves.iteration.length]));
+    if (changed(byId("groups"), JSON.stringify(shape))) {
+      byId("groups").replaceChildren(...(runs.length > 1 ? [groupTable(groups, choose)] : []));
+    }
+    const noted = runs.filter((run) => run.notes.length > 0);
+    if (changed(byId("notes"), JSON.stringify(noted.map((run) => [run.name, run.notes])))) {
+      byId("notes").replaceChildren(...(noted.length > 0 ? [noteBox(noted)] : []));
+    }
+    say(byId("made-by"), `Made by form ${data.version}`);
+  }
+
+  /** Shows which run the sections below are about. */
+  function point(name) {
+    for (const button of byId("groups").querySelectorAll("button")) {
+      button.setAttribute("aria-pressed", String(button.dataset.run === name));
+    }
+  }
+
+  report.overview = { update, point, titleOf };
+})();
