@@ -3,10 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use form_lab::{Display, Finish, GridArena, RunConfig, RunFolder, RunResult, Session};
+use form_lab::{
+    Display, Finish, GridArena, LivePage, LivePort, RunConfig, RunFolder, RunResult, Session,
+    write_report,
+};
 use serde_json::{Value, json};
 
 use crate::output::count;
+use crate::report::SHOWING;
 use crate::{Answer, input, output};
 
 /// How a run is watched
@@ -18,12 +22,25 @@ pub struct FollowArgs {
     /// Exit with 1 if the success rate is below this at the end
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub require_success: Option<f64>,
+    /// Serve the run's page on this machine while it trains, and say where [default port: 8765, or a free one]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub live: Option<Option<u16>>,
+    /// Make no page (report.html) of the run when it is over
+    #[arg(long)]
+    pub no_report: bool,
     /// Show no progress
     #[arg(long)]
     pub quiet: bool,
     /// Print one JSON object at the end
     #[arg(long)]
     pub json: bool,
+}
+
+impl FollowArgs {
+    /// The port of --live. Asked for before a run begins: one that is taken is no reason to leave an empty run behind.
+    pub fn port(&self) -> Result<Option<LivePort>> {
+        self.live.map(LivePort::open).transpose()
+    }
 }
 
 /// A share: `0.99`.
@@ -60,9 +77,10 @@ pub fn free_folder(name: &str) -> PathBuf {
     candidates.find(|path| !path.exists()).unwrap_or(path)
 }
 
-/// Trains until the run is over or interrupted. `more` is what else a script is told.
+/// Trains until the run is over or interrupted, and serves its page on `port` meanwhile. `more` is what else a script is told.
 pub fn follow(
     args: &FollowArgs,
+    port: Option<LivePort>,
     session: &mut Session<GridArena>,
     remarks: &[String],
     more: &Value,
@@ -76,11 +94,35 @@ pub fn follow(
         display.remark(remark);
     }
     display.remark(&format!("the run is in {}", folder.path().display()));
+    let live = port.map(|port| LivePage::serve(folder.path(), port));
+    let live = live.transpose()?;
+    if let Some(live) = &live {
+        let text = format!("the run can be looked at under {}", live.address());
+        // Whoever asks for it wants to know, however quiet the rest is.
+        match args.quiet {
+            true => output::remark(&text),
+            false => display.remark(&text),
+        }
+    }
     let finish = session.run(&mut display)?;
     drop(display);
     match finish {
-        Finish::Ended(result) => report(args, folder.path(), &result, more),
+        Finish::Ended(result) => {
+            if !args.no_report {
+                make_page(&folder);
+            }
+            report(args, folder.path(), &result, more)
+        }
         Finish::Interrupted { iteration } => interrupted(args, &folder, iteration),
+    }
+}
+
+/// Makes the page of a run that is over. A run is none the worse for having no page.
+fn make_page(folder: &RunFolder) {
+    let made = write_report(&[folder.path().to_owned()], &folder.report(), SHOWING);
+    if let Err(error) = made {
+        let error = output::message(&error);
+        output::remark(&format!("no page was made of the run: {error}"));
     }
 }
 
@@ -110,6 +152,10 @@ pub fn report(args: &FollowArgs, path: &Path, result: &RunResult, more: &Value) 
             result.learning_seconds,
             count(usize::try_from(result.traces)?, "trace"),
         );
+        let page = RunFolder::open(path)?.report();
+        if page.exists() {
+            text += &format!("# look at {}\n", page.display());
+        }
         let path = path.display();
         text += &format!("# the run is in {path}; next: form eval {path}\n");
         output::print(&text)?;

@@ -15,6 +15,7 @@ mod learn;
 mod output;
 mod play;
 mod record;
+mod report;
 mod reproduce;
 mod show;
 mod tasks;
@@ -51,6 +52,7 @@ enum Command {
     Train(train::Args),
     Eval(eval::Args),
     Transfer(transfer::Args),
+    Report(report::Args),
     Reproduce(reproduce::Args),
     Bench(bench::Args),
 }
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         Command::Train(args) => train::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Transfer(args) => transfer::run(args),
+        Command::Report(args) => report::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Bench(args) => bench::run(args),
     };

@@ -18,7 +18,7 @@ use crate::{Answer, follow, input, output};
 /// limits, or missed what --require-success asks for.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form train all-yellow\n  form train green-but-one --method propositional --preset paper --seed 3 --out runs/mine\n  form train examples/two_rooms.toml --layouts 1000 --set ppo.gamma=0.99 --set stop.success=0.95\n  form train --resume runs/mine\n  form train --config runs/mine/config.toml --seed 4"
+    after_help = "Examples:\n  form train all-yellow\n  form train green-but-one --method propositional --preset paper --seed 3 --out runs/mine\n  form train examples/two_rooms.toml --layouts 1000 --set ppo.gamma=0.99 --set stop.success=0.95\n  form train all-yellow --live\n  form train --resume runs/mine\n  form train --config runs/mine/config.toml --seed 4"
 )]
 pub struct Args {
     /// A built-in task (see `form tasks`), or a task file that ends in .toml
@@ -83,6 +83,7 @@ pub fn preset_parser() -> impl TypedValueParser<Value = Preset> {
 pub fn run(args: &Args) -> Result<Answer> {
     input::use_threads(args.follow.threads)?;
     let interrupt = input::interrupt()?;
+    let port = args.follow.port()?;
     let mut session = match &args.resume {
         Some(path) => match Session::resume(path, interrupt)? {
             Resumed::Session(session) => *session,
@@ -108,7 +109,7 @@ pub fn run(args: &Args) -> Result<Answer> {
             }
         }
     };
-    follow::follow(&args.follow, &mut session, &[], &Value::Null)
+    follow::follow(&args.follow, port, &mut session, &[], &Value::Null)
 }
 
 /// The configuration that the arguments ask for.

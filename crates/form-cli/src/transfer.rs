@@ -98,10 +98,11 @@ pub fn run(args: &Args) -> Result<Answer> {
     let path = args.out.clone();
     let path = path.unwrap_or_else(|| follow::free_folder(&name));
     let interrupt = input::interrupt()?;
+    let port = args.follow.port()?;
     let (mut session, policies) = begin_transfer(config, Some(&source), arena, &path, interrupt)?;
     let remarks: Vec<String> = describe(&policies, args.verbose).collect();
     let more = json!({ "from": args.run.display().to_string(), "policies": to_json(&policies) });
-    follow::follow(&args.follow, &mut session, &remarks, &more)
+    follow::follow(&args.follow, port, &mut session, &remarks, &more)
 }
 
 fn retrain(args: &Args) -> Result<Retrain> {

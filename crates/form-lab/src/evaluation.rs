@@ -95,7 +95,8 @@ pub fn play<A: Arena>(
     Ok(played)
 }
 
-fn judge(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
+/// Counts.
+pub(crate) fn judge(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
     let count = |what: &dyn Fn(&Episode) -> bool| {
         episodes.iter().filter(|episode| what(episode)).count() as u64
     };

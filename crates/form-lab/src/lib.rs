@@ -42,6 +42,7 @@ mod display;
 mod evaluation;
 mod events;
 mod metrics;
+mod report;
 mod reproduce;
 mod run_folder;
 mod session;
@@ -64,6 +65,7 @@ pub use display::{Display, PolicyLosses, Snapshot};
 pub use evaluation::{Evaluation, EvaluationPlan, evaluate, play};
 pub use events::EventFile;
 pub use metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
+pub use report::{LivePage, LivePort, Showing, write_report};
 pub use reproduce::{
     Conditions, Delivery, Evidence, Experiment, Finding, Order, Results, Trial, Workshop,
     all_orders, findings_table, results_table, write_results,

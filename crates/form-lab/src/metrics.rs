@@ -176,6 +176,24 @@ pub fn read_rows<R: Row>(path: &Path) -> Result<Vec<R>> {
     parse(path, complete_lines(&read_text(path)?))
 }
 
+/// The rows of a table up to the first that cannot be read, and what is wrong there. A last line that is cut off is wrong too.
+pub(crate) fn read_good_rows<R: Row>(path: &Path) -> (Vec<R>, Option<anyhow::Error>) {
+    let text = match read_text(path) {
+        Ok(text) => text,
+        Err(error) => return (Vec::new(), Some(error)),
+    };
+    let complete = complete_lines(&text);
+    let (rows, problem) = good_rows(path, complete);
+    let cut = (complete.len() < text.len()).then(|| {
+        let line = complete.lines().count() + 1;
+        anyhow!(
+            "{}:{line}: the last line is cut off and does not count",
+            path.display()
+        )
+    });
+    (rows, problem.or(cut))
+}
+
 /// The text up to its last line end.
 fn complete_lines(text: &str) -> &str {
     &text[..text.rfind('\n').map_or(0, |end| end + 1)]
@@ -202,12 +220,37 @@ fn rows_as_lines<R: Row>(rows: &[R], with_header: bool) -> Result<Vec<u8>> {
 }
 
 fn parse<R: Row>(path: &Path, text: &str) -> Result<Vec<R>> {
-    let expected = header::<R>()?;
-    let expected = expected.trim_end();
+    match good_rows(path, text) {
+        (rows, None) => Ok(rows),
+        (_, Some(error)) => Err(error),
+    }
+}
+
+/// The rows up to the first bad one, and what is wrong there.
+fn good_rows<R: Row>(path: &Path, text: &str) -> (Vec<R>, Option<anyhow::Error>) {
     if text.is_empty() {
         // Killed before the header was written.
-        return Ok(Vec::new());
+        return (Vec::new(), None);
     }
+    let names = match columns::<R>(path, text) {
+        Ok(names) => names,
+        Err(error) => return (Vec::new(), Some(error)),
+    };
+    let names: Vec<&str> = names.split(',').collect();
+    let mut rows = Vec::new();
+    for row in csv::Reader::from_reader(text.as_bytes()).deserialize() {
+        match row {
+            Ok(row) => rows.push(row),
+            Err(error) => return (rows, Some(misread(path, text, &names, &error))),
+        }
+    }
+    (rows, None)
+}
+
+/// The names of the columns, if they are those of the table.
+fn columns<R: Row>(path: &Path, text: &str) -> Result<String> {
+    let expected = header::<R>()?;
+    let expected = expected.trim_end();
     let found = text.lines().next().unwrap_or_default();
     if found != expected {
         let same = (found.chars().zip(expected.chars())).take_while(|(a, b)| a == b);
@@ -217,11 +260,7 @@ fn parse<R: Row>(path: &Path, text: &str) -> Result<Vec<R>> {
             same.count() + 1
         );
     }
-    let names: Vec<&str> = expected.split(',').collect();
-    csv::Reader::from_reader(text.as_bytes())
-        .deserialize()
-        .map(|row| row.map_err(|error| misread(path, text, &names, &error)))
-        .collect()
+    Ok(expected.to_owned())
 }
 
 /// An error of reading with its line and column, and the name of the field there.

@@ -55,9 +55,7 @@ impl RunFolder {
         config: &str,
         prepare: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<(Self, TrainingLock)> {
-        let run = Self {
-            path: path.to_owned(),
-        };
+        let run = Self::at(path);
         let made = |path: &Path| {
             fs::create_dir_all(path).map_err(|error| cannot("make the folder", path, error))
         };
@@ -82,9 +80,7 @@ impl RunFolder {
 
     /// A run's folder, for reading. What is not one is refused.
     pub fn open(path: &Path) -> Result<Self> {
-        let run = Self {
-            path: path.to_owned(),
-        };
+        let run = Self::at(path);
         let found = path
             .metadata()
             .map_err(|error| cannot("open the run", path, error))?;
@@ -101,6 +97,17 @@ impl RunFolder {
             );
         }
         Ok(run)
+    }
+
+    /// A folder that may hold a run, or the rest of one.
+    pub(crate) fn at(path: &Path) -> Self {
+        let path = path.to_owned();
+        Self { path }
+    }
+
+    /// Whether there is anything of a run.
+    pub(crate) fn has_anything(&self) -> bool {
+        REMAINS.iter().any(|name| self.path.join(name).exists())
     }
 
     /// A run's folder, to go on training: nobody else does meanwhile, and what killed processes left half-written is gone.

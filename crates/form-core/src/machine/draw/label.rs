@@ -22,11 +22,18 @@ pub(super) struct Line {
     pub(super) text: String,
 }
 
+/// What stands on an edge of the machine.
+pub(super) struct Label {
+    /// The number of the edge.
+    pub(super) edge: usize,
+    pub(super) lines: Vec<Line>,
+}
+
 /// An edge as the picture has it: all loops of a state share one.
 pub(super) struct Drawn {
     pub(super) link: Link,
-    /// The lines of each label: one, or one a loop.
-    pub(super) labels: Vec<Vec<Line>>,
+    /// The labels: one, or one a loop.
+    pub(super) labels: Vec<Label>,
     pub(super) title: String,
 }
 
@@ -34,33 +41,38 @@ pub(super) struct Drawn {
 pub(super) fn drawn_edges(machine: &Machine) -> Vec<Drawn> {
     let mut drawn: Vec<Drawn> = Vec::new();
     let mut loop_of: Vec<Option<usize>> = vec![None; machine.states().len()];
-    for edge in machine.edges() {
+    for (number, edge) in machine.edges().iter().enumerate() {
         let (from, to) = (edge.from.index(), edge.to.index());
-        let lines = label_lines(edge);
+        let label = Label {
+            edge: number,
+            lines: label_lines(edge),
+        };
         let title = title_of(machine, edge);
         let earlier = if from == to { loop_of[from] } else { None };
         match earlier {
             Some(i) => {
-                drawn[i].labels.push(lines);
+                drawn[i].labels.push(label);
                 drawn[i].title = format!("{}\n{title}", drawn[i].title);
             }
             None => {
                 if from == to {
                     loop_of[from] = Some(drawn.len());
                 }
-                let label = Size::default();
-                let link = Link { from, to, label };
-                let labels = vec![lines];
+                let link = Link {
+                    from,
+                    to,
+                    label: Size::default(),
+                };
                 drawn.push(Drawn {
                     link,
-                    labels,
+                    labels: vec![label],
                     title,
                 });
             }
         }
     }
     for edge in &mut drawn {
-        let widest = (edge.labels.iter().flatten())
+        let widest = (edge.labels.iter().flat_map(|label| &label.lines))
             .map(|line| text_width(&line.text, LABEL_FONT))
             .fold(0.0, f64::max);
         edge.link.label = Size {
@@ -68,7 +80,7 @@ pub(super) fn drawn_edges(machine: &Machine) -> Vec<Drawn> {
             height: edge
                 .labels
                 .iter()
-                .map(|lines| box_height(lines) + BETWEEN)
+                .map(|label| box_height(&label.lines) + BETWEEN)
                 .sum::<f64>()
                 - BETWEEN,
         };

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::curve::{self, Arrow, Course, Outline, Port, number};
-use super::label::{BETWEEN, Drawn, LINE, box_height, drawn_edges, text_width};
+use super::label::{BETWEEN, Drawn, LINE, Label, box_height, drawn_edges, text_width};
 use super::layout::{self, Layout, Link, Point, Size};
 use super::{Role, role, size_text};
 use crate::machine::machine::Machine;
@@ -23,6 +23,9 @@ const STYLE: &str = include_str!("style.css");
 
 /// The machine as an SVG picture, left to right: the initial state has an arrow from nowhere, the accepting state two
 /// green rings, the rejecting state two red ones.
+///
+/// For pages that show more of it, states carry `data-state` with their names, labels `data-edge` with the number of their edge,
+/// and arrows `data-link` with the numbers of their two states.
 ///
 /// Labels that are too long are broken at their connectives, and cut after some lines; pointing at an edge shows all of it.
 pub fn to_svg(machine: &Machine) -> String {
@@ -60,11 +63,12 @@ pub fn to_svg(machine: &Machine) -> String {
                 route,
             })
         };
-        draw_arrow(&mut lines, &arrow, &edge.title);
+        let link = format!(" data-link=\"{from}-{to}\"");
+        draw_arrow(&mut lines, &arrow, &edge.title, &link);
         draw_label(&mut labels, edge, at);
     }
     let initial = outlines[machine.initial().index()];
-    draw_arrow(&mut lines, &curve::stub(initial, STUB), "initial");
+    draw_arrow(&mut lines, &curve::stub(initial, STUB), "initial", "");
     let mut discs = String::new();
     for (state, outline) in machine.state_ids().zip(&outlines) {
         draw_state(
@@ -128,11 +132,11 @@ fn state_size(name: &str) -> Size {
 
 // Writing to a string cannot fail, here and below.
 
-fn draw_arrow(svg: &mut String, arrow: &Arrow, title: &str) {
+fn draw_arrow(svg: &mut String, arrow: &Arrow, title: &str, attributes: &str) {
     let (Arrow { line, head }, title) = (arrow, escaped(title));
     let _ = writeln!(
         svg,
-        "<g><title>{title}</title><path class=\"line\" d=\"{line}\"/><path class=\"head\" d=\"{head}\"/></g>"
+        "<g{attributes}><title>{title}</title><path class=\"line\" d=\"{line}\"/><path class=\"head\" d=\"{head}\"/></g>"
     );
 }
 
@@ -140,11 +144,15 @@ fn draw_label(svg: &mut String, edge: &Drawn, at: Point) {
     let Size { width, height } = edge.link.label;
     let mut top = at.y - height / 2.0;
     let _ = write!(svg, "<g><title>{}</title>", escaped(&edge.title));
-    for lines in &edge.labels {
+    for Label {
+        edge: number_of_edge,
+        lines,
+    } in &edge.labels
+    {
         let height = box_height(lines);
         let _ = write!(
             svg,
-            "<rect class=\"box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"6\"/>",
+            "<g data-edge=\"{number_of_edge}\"><rect class=\"box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"6\"/>",
             number(at.x - width / 2.0),
             number(top),
             number(width),
@@ -154,6 +162,7 @@ fn draw_label(svg: &mut String, edge: &Drawn, at: Point) {
             let baseline = top + 4.0 + i as f64 * LINE + 12.7;
             draw_text(svg, line.class, at.x, baseline, &line.text);
         }
+        svg.push_str("</g>");
         top += height + BETWEEN;
     }
     svg.push_str("</g>\n");
@@ -165,7 +174,11 @@ fn draw_state(svg: &mut String, name: &str, role: Role, outline: Outline) {
         Role::Reject => "reject",
         Role::Initial | Role::Plain => "state",
     };
-    let _ = write!(svg, "<g class=\"{class}\"><title>{}</title>", escaped(name));
+    let name_of_state = escaped(name);
+    let _ = write!(
+        svg,
+        "<g class=\"{class}\" data-state=\"{name_of_state}\"><title>{name_of_state}</title>"
+    );
     let ring = |svg: &mut String, class: &str, inset: f64| {
         let Outline { middle, size, .. } = outline;
         let (width, height) = (size.width - 2.0 * inset, size.height - 2.0 * inset);

@@ -1,9 +1,7 @@
 // The page's one name, `report`, and how it makes elements. All text of a run is untrusted: it gets into the page as text
 // nodes and attribute values, never as markup. The only markup in the data is drawings, which `drawing` reads as XML and
 // strips of whatever could run or load something.
-//
-// The scripts of the page are joined in this order: uPlot, dom, numbers, series, chart, curves, legend, graph, machines,
-// changes, episode, replays, player, table, overview, live, main.
+// This is the first of the page's scripts; the order of the others stands in `page.rs`.
 const report = {};
 
 (() => {

@@ -1,0 +1,86 @@
+//! `form report`: one page that shows runs, for looking rather than reading.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use form_lab::{Showing, write_report};
+use serde_json::json;
+
+use crate::{Answer, input, output};
+
+/// Make a page of runs: learning curves, the machines as they were learnt, replays
+///
+/// The page is one HTML file that opens anywhere, without a server and without the network. Replays are episodes that the policies of
+/// a run's checkpoint play now, on the maps of its training and on held-out ones, the failures first. What is damaged or missing in
+/// a run's folder is noted on the page and does not stop it.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  form report runs/all-yellow-form-1\n  form report runs --out all.html --replays 2\n  form report results/runs/all-yellow --out curves.html --replays 0"
+)]
+pub struct Args {
+    /// Folders of runs, see `form train --out`; one that is no run stands for all runs in it
+    #[arg(required = true)]
+    runs: Vec<PathBuf>,
+    /// The page [default: report.html in the run's folder, or here if there are several]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Episodes that are played on either set of maps, and counted
+    #[arg(long, value_name = "N", default_value_t = EPISODES, value_parser = input::at_most::<100_000>)]
+    episodes: usize,
+    /// How many of them can be looked at, failures first; 0 plays none
+    #[arg(long, value_name = "N", default_value_t = REPLAYS)]
+    replays: usize,
+    /// What episodes and actions are drawn from
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// How many threads to use; the result does not depend on it
+    #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
+    threads: Option<usize>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is played and shown unless something else is asked for.
+const EPISODES: usize = 128;
+const REPLAYS: usize = 6;
+
+/// What a page shows unless something else is asked for.
+pub const SHOWING: Showing = Showing {
+    episodes: EPISODES,
+    replays: REPLAYS,
+    seed: 0,
+};
+
+pub fn run(args: &Args) -> Result<Answer> {
+    input::use_threads(args.threads)?;
+    let page = match (&args.out, args.runs.as_slice()) {
+        (Some(page), _) => page.clone(),
+        (None, [run]) if run.join("config.toml").exists() => run.join("report.html"),
+        (None, _) => PathBuf::from("report.html"),
+    };
+    if page.is_dir() {
+        bail!(
+            "{} is a folder: name a file with --out, such as {}",
+            page.display(),
+            page.join("report.html").display()
+        );
+    }
+    let showing = Showing {
+        episodes: args.episodes,
+        replays: args.replays,
+        seed: args.seed,
+    };
+    let notes = write_report(&args.runs, &page, showing)?;
+    let path = page.display().to_string();
+    if args.json {
+        let bytes = page.metadata().map_or(0, |data| data.len());
+        output::print_json(&json!({ "page": path, "bytes": bytes, "notes": notes }))?;
+    } else {
+        for note in &notes {
+            output::remark(note);
+        }
+        output::print(&path)?;
+    }
+    Ok(Answer::Yes)
+}

@@ -1,0 +1,197 @@
+//! What the page shows, as the JSON object inside it. The scripts in `page` read nothing else.
+
+use form_core::Notation;
+use serde::Serialize;
+
+/// Everything on the page.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct PageData {
+    /// The version of the program.
+    pub(super) version: &'static str,
+    /// How the page asks for more; none if it is complete.
+    pub(super) live: Option<Live>,
+    pub(super) runs: Vec<RunData>,
+}
+
+/// A page that follows a run asks for its data again and again.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Live {
+    /// Seconds between two questions.
+    pub(super) seconds: u64,
+}
+
+/// One run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct RunData {
+    pub(super) name: String,
+    pub(super) task: Option<String>,
+    pub(super) method: Option<String>,
+    pub(super) seed: Option<u64>,
+    /// Why it ended, as `result.json` says it, or `unfinished`.
+    pub(super) status: String,
+    pub(super) message: String,
+    /// What is wrong with its files, or missing.
+    pub(super) notes: Vec<String>,
+    pub(super) facts: Vec<(&'static str, String)>,
+    pub(super) config: Vec<(String, String)>,
+    pub(super) files: Vec<FileData>,
+    pub(super) curves: Curves,
+    pub(super) thinned: Option<Thinned>,
+    pub(super) policies: Vec<PolicyData>,
+    pub(super) machines: Vec<MachineData>,
+    pub(super) evaluations: Vec<EvaluationData>,
+    pub(super) rooms: Vec<String>,
+    pub(super) replays: Vec<ReplayData>,
+}
+
+/// A file of the run.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct FileData {
+    pub(super) name: String,
+    /// How it is reached from the page.
+    pub(super) href: Option<String>,
+    pub(super) bytes: u64,
+}
+
+/// The columns of `metrics.csv`, and the clock of `timings.csv`: a value an iteration.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Curves {
+    pub(super) iteration: Vec<u64>,
+    pub(super) steps: Vec<u64>,
+    /// None at all if there are no timings.
+    pub(super) seconds: Option<Vec<Option<f64>>>,
+    pub(super) episodes: Vec<u64>,
+    pub(super) success: Vec<Option<f64>>,
+    #[serde(rename = "return")]
+    pub(super) return_: Vec<Option<f64>>,
+    pub(super) length: Vec<Option<f64>>,
+    pub(super) shaped_return: Vec<Option<f64>>,
+    pub(super) states: Vec<u64>,
+    pub(super) edges: Vec<u64>,
+    pub(super) counterexamples: Vec<u64>,
+}
+
+/// A run of more iterations than a page can show has every few of them.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Thinned {
+    pub(super) kept: usize,
+    pub(super) of: usize,
+}
+
+/// The policy of one state: what it was trained with in all, and how its last update went.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct PolicyData {
+    pub(super) state: String,
+    pub(super) updates: u64,
+    pub(super) samples: u64,
+    pub(super) policy_loss: Option<f64>,
+    pub(super) value_loss: Option<f64>,
+    pub(super) entropy: Option<f64>,
+    pub(super) kl: Option<f64>,
+    pub(super) clipped: Option<f64>,
+    pub(super) gradient: Option<f64>,
+}
+
+/// One of the machines that a run went through.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct MachineData {
+    pub(super) number: u64,
+    /// Its file; none if only the checkpoint has it.
+    pub(super) file: Option<String>,
+    pub(super) svg: String,
+    pub(super) states: Vec<String>,
+    pub(super) initial: usize,
+    pub(super) accept: usize,
+    pub(super) reject: Option<usize>,
+    pub(super) edges: Vec<EdgeData>,
+    /// When it was learnt.
+    pub(super) iteration: Option<u64>,
+    pub(super) steps: Option<u64>,
+    /// How long that took.
+    pub(super) seconds: Option<f64>,
+    /// States of the previous machine that are called otherwise in this one: their old and new names.
+    pub(super) renamed: Vec<(String, String)>,
+    /// Edges of the previous machine that this one has not.
+    pub(super) gone: Vec<GoneEdge>,
+    /// How many traces were new to it.
+    pub(super) counterexamples: usize,
+    /// One that the previous machine is wrong about.
+    pub(super) counterexample: Option<CounterexampleData>,
+}
+
+/// An edge.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct EdgeData {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) formula: String,
+    pub(super) reward: f64,
+    /// Whether the previous machine did not have it.
+    pub(super) is_new: bool,
+}
+
+/// An edge of the previous machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct GoneEdge {
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) formula: String,
+}
+
+/// A trace that a machine is wrong about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct CounterexampleData {
+    /// Its line in `traces.jsonl`.
+    pub(super) line: usize,
+    pub(super) kind: &'static str,
+    pub(super) steps: Vec<Vec<String>>,
+    /// The machine's states: before the first observation, and after each until it is wrong.
+    pub(super) states: Vec<String>,
+    /// What is true at that moment: `goal`, `dead-end` or `incomplete`.
+    pub(super) expected: &'static str,
+    /// What the machine says.
+    pub(super) said: &'static str,
+}
+
+/// How good the policies are on a set of maps.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct EvaluationData {
+    pub(super) held_out: bool,
+    pub(super) greedy: bool,
+    pub(super) episodes: u64,
+    pub(super) successes: u64,
+    pub(super) success: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+    pub(super) length: f64,
+    pub(super) dead_ends: u64,
+    pub(super) out_of_time: u64,
+    pub(super) cut_off: u64,
+}
+
+/// An episode to be looked at. Times are numbers of steps taken; what is listed by time holds until the next entry.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ReplayData {
+    pub(super) set: &'static str,
+    pub(super) outcome: &'static str,
+    pub(super) success: bool,
+    pub(super) refuted: bool,
+    /// The number of its map in the set.
+    pub(super) map: Option<usize>,
+    /// Its room among those of the run.
+    pub(super) room: usize,
+    /// Its machine among those of the run; none for methods that know of none.
+    pub(super) machine: Option<usize>,
+    /// Column, row and direction.
+    pub(super) poses: Vec<(usize, usize, usize)>,
+    pub(super) actions: Vec<String>,
+    pub(super) labels: Vec<(usize, Vec<String>)>,
+    pub(super) states: Vec<(usize, usize)>,
+    pub(super) edges: Vec<(usize, usize)>,
+    pub(super) buffer: Vec<(usize, Vec<String>)>,
+}
+
+/// A formula as the paper writes it.
+pub(super) fn in_papers_notation(formula: &form_core::Formula) -> String {
+    formula.display(Notation::Unicode).to_string()
+}

@@ -1,0 +1,295 @@
+//! The machines of a run through time: when each was learnt, what changed, and which trace had refuted the one before.
+
+use std::collections::BTreeMap;
+
+use form_core::{BoundMachine, Machine, Progress, Signature, Trace, explain, to_svg};
+
+use super::data::{CounterexampleData, EdgeData, GoneEdge, MachineData, in_papers_notation};
+use crate::metrics::{MetricsRow, TimingsRow};
+
+/// What is known of a run's machines, as far as its files can be read.
+pub(super) struct History<'a> {
+    /// The machines in their order, with their numbers and files.
+    pub(super) machines: Vec<(u64, Option<String>, Machine)>,
+    pub(super) metrics: &'a [MetricsRow],
+    pub(super) timings: &'a [TimingsRow],
+    /// The traces with their lines, and the atoms they are about.
+    pub(super) traces: &'a [(usize, Trace)],
+    pub(super) signature: Option<&'a Signature>,
+}
+
+impl History<'_> {
+    /// The machines as the page shows them.
+    pub(super) fn told(&self) -> Vec<MachineData> {
+        let mut before: Option<&Machine> = None;
+        let mut told = Vec::new();
+        for (number, file, machine) in &self.machines {
+            told.push(self.tell(*number, file.clone(), machine, before));
+            before = Some(machine);
+        }
+        told
+    }
+
+    fn tell(
+        &self,
+        number: u64,
+        file: Option<String>,
+        machine: &Machine,
+        before: Option<&Machine>,
+    ) -> MachineData {
+        // The machine that a run starts with was learnt in no iteration.
+        let at = (self.metrics.iter()).position(|row| number > 0 && row.relearnings >= number);
+        let row = at.map(|at| &self.metrics[at]);
+        let earlier = at.and_then(|at| at.checked_sub(1));
+        let known = earlier.map_or(0, |at| self.metrics[at].traces);
+        let now = row.map_or(0, |row| row.traces);
+        let new = (usize::try_from(known).ok())
+            .zip(usize::try_from(now).ok())
+            .and_then(|(known, now)| self.traces.get(known..now))
+            .unwrap_or_default();
+        let timing = row
+            .and_then(|row| (self.timings.iter()).find(|timing| timing.iteration == row.iteration));
+        let change = before.map(|before| Change::between(before, machine));
+        let is_new = |edge: usize| (change.as_ref()).is_some_and(|change| change.new[edge]);
+        MachineData {
+            number,
+            file,
+            svg: to_svg(machine),
+            states: (machine.states().iter())
+                .map(|name| name.as_str().to_owned())
+                .collect(),
+            initial: machine.initial().index(),
+            accept: machine.accept().index(),
+            reject: machine.reject().map(form_core::StateId::index),
+            edges: (machine.edges().iter().enumerate())
+                .map(|(number, edge)| EdgeData {
+                    from: edge.from.index(),
+                    to: edge.to.index(),
+                    formula: in_papers_notation(&edge.formula),
+                    reward: edge.reward.unwrap_or(match edge.to == machine.accept() {
+                        true => 1.0,
+                        false => 0.0,
+                    }),
+                    is_new: is_new(number),
+                })
+                .collect(),
+            iteration: row.map(|row| row.iteration),
+            steps: row.map(|row| row.steps),
+            seconds: timing.map(|timing| timing.learning_seconds),
+            counterexamples: new.len(),
+            counterexample: before.and_then(|before| self.refutation(before, new)),
+            renamed: (change.iter())
+                .flat_map(|change| change.renamed.clone())
+                .collect(),
+            gone: change.map(|change| change.gone).unwrap_or_default(),
+        }
+    }
+
+    /// The shortest of the new traces that a machine is wrong about.
+    fn refutation(&self, machine: &Machine, new: &[(usize, Trace)]) -> Option<CounterexampleData> {
+        let bound = machine.bind(self.signature?).ok()?;
+        let refuting = new
+            .iter()
+            .filter(|(_, trace)| trace.disagreement(&bound).is_some());
+        let (line, trace) = refuting.min_by_key(|(_, trace)| trace.steps().len())?;
+        Some(refuted(&bound, *line, trace))
+    }
+}
+
+/// How a machine is wrong about a trace.
+fn refuted(machine: &BoundMachine, line: usize, trace: &Trace) -> CounterexampleData {
+    let name = |state| machine.machine().state_name(state).to_owned();
+    let wrong = trace.disagreement(machine);
+    let after = wrong.map_or(trace.steps().len(), |wrong| wrong.after);
+    let mut states = vec![name(machine.machine().initial())];
+    states.extend((explain(machine, trace).iter().take(after)).map(|step| name(step.to)));
+    let kind = |progress| match progress {
+        Progress::Accepted => "goal",
+        Progress::Rejected => "dead-end",
+        Progress::Running => "incomplete",
+    };
+    CounterexampleData {
+        line,
+        kind: trace.kind().as_str(),
+        steps: (trace.steps().iter())
+            .map(|step| machine.signature().texts(step))
+            .collect(),
+        states,
+        expected: kind(wrong.map_or(trace.kind().expected(), |wrong| wrong.expected)),
+        said: kind(wrong.map_or(Progress::Running, |wrong| wrong.reached)),
+    }
+}
+
+/// What one machine has that another had not, whatever their states are called.
+struct Change {
+    /// By edge of the new machine.
+    new: Vec<bool>,
+    gone: Vec<GoneEdge>,
+    renamed: Vec<(String, String)>,
+}
+
+/// An edge of a machine by the numbers of its states and its formula.
+type Parts = (usize, usize, String);
+
+/// Up to so many states of a machine, every way to tell which is which is tried.
+const MOST_STATES: usize = 7;
+
+impl Change {
+    fn between(old: &Machine, new: &Machine) -> Self {
+        let (before, now) = (parts(old), parts(new));
+        let matching = Matching::find(old, new, &before, &now);
+        let moved = |edge: &Parts| {
+            let (from, to) = (matching.of[&edge.0]?, matching.of[&edge.1]?);
+            Some((from, to, edge.2.clone()))
+        };
+        let kept: Vec<Parts> = before.iter().filter_map(moved).collect();
+        let name = |state: usize| old.states()[state].as_str().to_owned();
+        Self {
+            new: now.iter().map(|edge| !kept.contains(edge)).collect(),
+            gone: (before.iter())
+                .filter(|edge| moved(edge).is_none_or(|moved| !now.contains(&moved)))
+                .map(|edge| GoneEdge {
+                    from: name(edge.0),
+                    to: name(edge.1),
+                    formula: edge.2.clone(),
+                })
+                .collect(),
+            // A state none of whose edges survived is another one, not one by another name.
+            renamed: (matching.of.iter())
+                .filter(|(_, state)| {
+                    kept.iter()
+                        .any(|edge| Some(edge.0) == **state && now.contains(edge))
+                })
+                .filter_map(|(old, new_state)| {
+                    Some((name(*old), new.states()[(*new_state)?].as_str().to_owned()))
+                })
+                .filter(|(old, new)| old != new)
+                .collect(),
+        }
+    }
+}
+
+fn parts(machine: &Machine) -> Vec<Parts> {
+    let edge = |edge: &form_core::Edge| {
+        let (from, to) = (edge.from.index(), edge.to.index());
+        (from, to, in_papers_notation(&edge.formula))
+    };
+    machine.edges().iter().map(edge).collect()
+}
+
+/// Which state of the new machine each state of the old one has become, if any.
+struct Matching {
+    of: BTreeMap<usize, Option<usize>>,
+    common: usize,
+}
+
+impl Matching {
+    /// The one under which most edges are the same; among equals the one that keeps most names.
+    fn find(old: &Machine, new: &Machine, before: &[Parts], now: &[Parts]) -> Self {
+        let mut fixed: BTreeMap<usize, Option<usize>> = BTreeMap::new();
+        fixed.insert(old.initial().index(), Some(new.initial().index()));
+        fixed.insert(old.accept().index(), Some(new.accept().index()));
+        if let Some(reject) = old.reject() {
+            fixed.insert(reject.index(), new.reject().map(form_core::StateId::index));
+        }
+        let taken = |machine: &Machine, state: usize| {
+            [
+                Some(machine.initial()),
+                Some(machine.accept()),
+                machine.reject(),
+            ]
+            .into_iter()
+            .flatten()
+            .any(|special| special.index() == state)
+        };
+        let free_old: Vec<usize> = (0..old.states().len())
+            .filter(|state| !taken(old, *state))
+            .collect();
+        let mut free_new: Vec<usize> = (0..new.states().len())
+            .filter(|state| !taken(new, *state))
+            .collect();
+        let named = |state: usize| {
+            new.state(old.states()[state].as_str())
+                .map(form_core::StateId::index)
+        };
+        if free_old.len() > MOST_STATES || free_new.len() > MOST_STATES {
+            let by_name =
+                |state: &usize| (*state, named(*state).filter(|name| free_new.contains(name)));
+            fixed.extend(free_old.iter().map(by_name));
+            return Self {
+                of: fixed,
+                common: 0,
+            };
+        }
+        let mut best = Self {
+            of: fixed.clone(),
+            common: 0,
+        };
+        best.of.extend(free_old.iter().map(|state| (*state, None)));
+        let mut search = Search {
+            before,
+            now,
+            best,
+            kept_names: 0,
+            named: &named,
+        };
+        search.extend(&mut fixed, &free_old, &mut free_new);
+        search.best
+    }
+}
+
+/// Goes through all ways to match the states that are left.
+struct Search<'a> {
+    before: &'a [Parts],
+    now: &'a [Parts],
+    best: Matching,
+    kept_names: usize,
+    named: &'a dyn Fn(usize) -> Option<usize>,
+}
+
+impl Search<'_> {
+    fn extend(
+        &mut self,
+        of: &mut BTreeMap<usize, Option<usize>>,
+        old: &[usize],
+        new: &mut Vec<usize>,
+    ) {
+        let Some((state, rest)) = old.split_first() else {
+            self.judge(of);
+            return;
+        };
+        for at in 0..new.len() {
+            let candidate = new.remove(at);
+            of.insert(*state, Some(candidate));
+            self.extend(of, rest, new);
+            new.insert(at, candidate);
+        }
+        // More old states than new ones: some have become nothing.
+        if old.len() > new.len() {
+            of.insert(*state, None);
+            self.extend(of, rest, new);
+        }
+        of.remove(state);
+    }
+
+    fn judge(&mut self, of: &BTreeMap<usize, Option<usize>>) {
+        let has = |from: usize, to: usize, formula: &str| {
+            (self.now.iter()).any(|edge| (edge.0, edge.1, edge.2.as_str()) == (from, to, formula))
+        };
+        let common = (self.before.iter())
+            .filter(|edge| match (of[&edge.0], of[&edge.1]) {
+                (Some(from), Some(to)) => has(from, to, &edge.2),
+                _ => false,
+            })
+            .count();
+        let kept = (of.iter()).filter(|(old, new)| new.is_some() && **new == (self.named)(**old));
+        let kept = kept.count();
+        if (common, kept) > (self.best.common, self.kept_names) {
+            self.best = Matching {
+                of: of.clone(),
+                common,
+            };
+            self.kept_names = kept;
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The page of a run while it trains: served to this machine alone, and for looking only.
+//!
+//! It listens on the loopback address and answers no request that was meant for another name, so that no other machine and no
+//! other page in a browser can read it. Whatever is asked, nothing is written.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Result, anyhow, bail};
+use tiny_http::{Header, Method, Request, Response, Server};
+
+use super::data::{Live, PageData, RunData};
+use super::links::{self, From};
+use super::{page, page_data, reading, title};
+use crate::report::Showing;
+
+/// The port that is tried first if none is asked for.
+const PORT: u16 = 8765;
+/// How often the page asks for news.
+const SECONDS: u64 = 2;
+/// Replays are played anew at most so often, and never for more than a tenth of the time.
+const BETWEEN_REPLAYS: Duration = Duration::from_secs(15);
+/// What is played: little, since training goes on.
+const SHOWING: Showing = Showing {
+    episodes: 32,
+    replays: 6,
+    seed: 0,
+};
+
+/// A port of this machine that a page can be served on. Whoever has it can be sure that it is free before a run begins.
+#[derive(Debug)]
+pub struct LivePort {
+    listener: TcpListener,
+}
+
+impl LivePort {
+    /// This port; without one, the usual port or, if that is taken, another.
+    pub fn open(port: Option<u16>) -> Result<Self> {
+        let listen = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+        let listener = match port {
+            Some(port) => listen(port).map_err(|error| occupied(port, &error)),
+            None => (listen(PORT).or_else(|_| listen(0))).map_err(|error| occupied(PORT, &error)),
+        };
+        let listener = listener?;
+        Ok(Self { listener })
+    }
+}
+
+/// The page of a run, served until this is dropped.
+pub struct LivePage {
+    server: Arc<Server>,
+    address: SocketAddr,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl LivePage {
+    /// Serves the page of a run.
+    pub fn serve(run: &Path, port: LivePort) -> Result<Self> {
+        let listener = port.listener;
+        let address = listener.local_addr()?;
+        let server = Server::from_listener(listener, None)
+            .map_err(|error| anyhow!("cannot serve the page: {error}"))?;
+        let server = Arc::new(server);
+        let mut desk = Desk::new(run);
+        let asked = server.clone();
+        let thread = std::thread::Builder::new()
+            .name("page".to_owned())
+            .spawn(move || {
+                for request in asked.incoming_requests() {
+                    // Somebody who does not wait for the answer is no reason to stop.
+                    let _ = desk.answer(request);
+                }
+            })?;
+        Ok(Self {
+            server,
+            address,
+            thread: Some(thread),
+        })
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+}
+
+impl Drop for LivePage {
+    fn drop(&mut self) {
+        self.server.unblock();
+        if let Some(thread) = self.thread.take() {
+            // It has nothing left to lose.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn occupied(port: u16, error: &io::Error) -> anyhow::Error {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            anyhow!("--live {port}: somebody else listens on this port: name another, or none")
+        }
+        _ => anyhow!("--live {port}: cannot listen: {error}"),
+    }
+}
+
+/// Who answers, and what was read last.
+struct Desk {
+    run: PathBuf,
+    /// When its files changed last.
+    stamp: Vec<Option<(u64, SystemTime)>>,
+    data: Option<PageData>,
+    /// When episodes may be played again.
+    replays_after: Instant,
+}
+
+/// A status and what is sent with it.
+struct Reply {
+    status: u16,
+    kind: &'static str,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    fn new(kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
+        Self {
+            status: 200,
+            kind,
+            body: body.into(),
+        }
+    }
+
+    fn refusal(status: u16, text: &str) -> Self {
+        Self {
+            status,
+            ..Self::new("text/plain; charset=utf-8", format!("{text}\n"))
+        }
+    }
+}
+
+impl Desk {
+    fn new(run: &Path) -> Self {
+        Self {
+            run: run.to_owned(),
+            stamp: Vec::new(),
+            data: None,
+            replays_after: Instant::now(),
+        }
+    }
+
+    fn answer(&mut self, request: Request) -> io::Result<()> {
+        let reply = match (is_for_this_machine(&request), request.method()) {
+            (false, _) => Reply::refusal(403, "this page is for this machine alone"),
+            (true, Method::Get | Method::Head) => self.reply(request.url()),
+            (true, _) => Reply::refusal(405, "this page is for looking only"),
+        };
+        let mut response = Response::from_data(reply.body).with_status_code(reply.status);
+        for (name, value) in [
+            ("Content-Type", reply.kind),
+            ("Cache-Control", "no-store"),
+            ("X-Content-Type-Options", "nosniff"),
+            ("Cross-Origin-Resource-Policy", "same-origin"),
+            ("Referrer-Policy", "no-referrer"),
+            ("Allow", "GET, HEAD"),
+        ] {
+            if let Ok(header) = Header::from_bytes(name, value) {
+                response.add_header(header);
+            }
+        }
+        request.respond(response)
+    }
+
+    fn reply(&mut self, url: &str) -> Reply {
+        let path = url.split(['?', '#']).next().unwrap_or_default();
+        let made = match path {
+            "/" | "/index.html" => (self.news()).and_then(|data| {
+                let html = page::html(&title(&data.runs), data)?;
+                Ok(Reply::new("text/html; charset=utf-8", html))
+            }),
+            "/data.json" => {
+                (self.news()).and_then(|data| Ok(Reply::new("application/json", page::json(data)?)))
+            }
+            path => self.file(path),
+        };
+        made.unwrap_or_else(|error| Reply::refusal(500, &format!("{error:#}")))
+    }
+
+    /// The data as it is now.
+    fn news(&mut self) -> Result<&PageData> {
+        let stamp = reading::stamp(&self.run);
+        if self.data.is_none() || stamp != self.stamp {
+            let run = self.read()?;
+            let live = Live { seconds: SECONDS };
+            self.data = Some(page_data(vec![run], Some(live)));
+            self.stamp = stamp;
+        }
+        match &self.data {
+            Some(data) => Ok(data),
+            None => bail!("there is nothing to show yet"),
+        }
+    }
+
+    fn read(&mut self) -> Result<RunData> {
+        let start = Instant::now();
+        let play = start >= self.replays_after;
+        let showing = Showing {
+            replays: if play { SHOWING.replays } else { 0 },
+            ..SHOWING
+        };
+        let mut run = reading::run(&self.run, From::Server, showing)?;
+        if play {
+            self.replays_after = Instant::now() + BETWEEN_REPLAYS.max(10 * start.elapsed());
+        } else if let Some(before) = self.data.take().and_then(|mut data| data.runs.pop()) {
+            run.rooms = before.rooms;
+            run.replays = before.replays;
+            run.evaluations = before.evaluations;
+        }
+        Ok(run)
+    }
+
+    /// A file of the run; none but those that the page names.
+    fn file(&self, path: &str) -> Result<Reply> {
+        let wanted = path.trim_start_matches('/');
+        let files = links::files(&self.run, From::Server);
+        let Some(file) = (files.iter()).find(|file| file.href.as_deref() == Some(wanted)) else {
+            return Ok(Reply::refusal(404, "there is no such page"));
+        };
+        let text = ["toml", "csv", "jsonl", "json", "log", "form", "svg"];
+        let end = file.name.rsplit('.').next().unwrap_or_default();
+        // Pictures too: as text they cannot run anything.
+        let kind = match text.contains(&end) {
+            true => "text/plain; charset=utf-8",
+            false => "application/octet-stream",
+        };
+        Ok(Reply::new(kind, std::fs::read(self.run.join(&file.name))?))
+    }
+}
+
+/// Whether a request names this machine. One that does not comes from a page that has led its own name here.
+fn is_for_this_machine(request: &Request) -> bool {
+    let host = (request.headers().iter()).find(|header| header.field.equiv("Host"));
+    host.is_some_and(|host| is_this_machine(host.value.as_str()))
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    ["127.0.0.1", "localhost"].contains(&name.to_ascii_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_other_machines_are_told_apart() {
+        for good in ["127.0.0.1:8765", "localhost:1", "LOCALHOST", "127.0.0.1"] {
+            assert!(is_this_machine(good), "{good}");
+        }
+        for bad in [
+            "",
+            "evil.example",
+            "localhost.evil.example:8765",
+            "127.0.0.1.evil:80",
+            "0.0.0.0",
+            "127.0.0.1:80@evil",
+        ] {
+            assert!(!is_this_machine(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The page that shows runs: one HTML file that opens anywhere, without a server and without the network.
+//!
+//! `reading` collects what a run's folder has, and makes notes of what it has not; `history` tells of its machines, `replays` plays
+//! episodes with its policies, `links` leads to its files. All of it is `data`, which `page` puts into the page together with
+//! the scripts and the style of the folder of that name. `live` serves the same page while a run trains.
+
+mod data;
+mod history;
+mod links;
+mod live;
+mod page;
+mod reading;
+mod replays;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+
+pub use self::live::{LivePage, LivePort};
+pub use self::replays::Showing;
+
+use self::data::{Live, PageData, RunData};
+use self::links::From;
+use crate::atomic::write_atomically;
+use crate::run_folder::RunFolder;
+use crate::summary::run_folders;
+
+/// Writes the page of some runs. What is wrong with their files, or missing, is on the page and returned, run by run.
+///
+/// A folder that is no run stands for all runs in it.
+pub fn write_report(paths: &[PathBuf], page: &Path, showing: Showing) -> Result<Vec<String>> {
+    let folder = match page.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let runs: Vec<RunData> = (runs_of(paths)?.iter())
+        .map(|run| reading::run(run, From::Folder(folder), showing))
+        .collect::<Result<_>>()?;
+    let remarks = (runs.iter())
+        .flat_map(|run| run.notes.iter().map(|note| format!("{}: {note}", run.name)))
+        .collect();
+    let html = page::html(&title(&runs), &page_data(runs, None))?;
+    write_atomically(page, html.as_bytes())?;
+    Ok(remarks)
+}
+
+/// The runs that are meant, each once.
+fn runs_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut runs: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let inside = match path.is_dir() && !RunFolder::at(path).has_anything() {
+            true => run_folders(path)?,
+            false => Vec::new(),
+        };
+        match inside.is_empty() {
+            true => runs.push(path.clone()),
+            false => runs.extend(inside.iter().map(|run| run.path().to_owned())),
+        }
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    runs.retain(|run| seen.insert(run.canonicalize().unwrap_or_else(|_| run.clone())));
+    if runs.is_empty() {
+        bail!("which runs? name at least one");
+    }
+    Ok(runs)
+}
+
+fn page_data(runs: Vec<RunData>, live: Option<Live>) -> PageData {
+    PageData {
+        version: env!("CARGO_PKG_VERSION"),
+        live,
+        runs,
+    }
+}
+
+/// What the window is called.
+fn title(runs: &[RunData]) -> String {
+    match runs {
+        [run] => match (&run.task, &run.method, run.seed) {
+            (Some(task), Some(method), Some(seed)) => format!("{task} by {method}, seed {seed}"),
+            _ => run.name.clone(),
+        },
+        runs => format!("{} runs", runs.len()),
+    }
+}

@@ -1,0 +1,320 @@
+//! A run read from its folder for the page, as far as its files can be read: what is damaged or missing becomes a note, and the
+//! rest is shown.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use form_core::{Machine, Signature, Trace, TraceFile};
+
+use super::data::{Curves, PolicyData, RunData, Thinned};
+use super::history::History;
+use super::links::{self, From};
+use super::replays::{self, Showing};
+use crate::arena::is_file;
+use crate::atomic::{cannot, read_text};
+use crate::config::RunConfig;
+use crate::metrics::{MetricsRow, PoliciesRow, Row, TimingsRow, read_good_rows};
+use crate::run_folder::RunFolder;
+use crate::session::RunResult;
+use crate::trained::TrainedRun;
+
+/// The most points of a curve.
+const MOST_POINTS: usize = 2000;
+
+/// Reads a run for a page that is somewhere.
+pub(super) fn run(path: &Path, page: From<'_>, showing: Showing) -> Result<RunData> {
+    let found = path.metadata();
+    let found = found.map_err(|error| cannot("open the run", path, error))?;
+    if !found.is_dir() {
+        bail!(
+            "{} is a file, not a run folder: name the folder that was given to `form train --out`",
+            path.display()
+        );
+    }
+    let folder = RunFolder::at(path);
+    if !folder.has_anything() {
+        bail!(
+            "{} is not a run folder, it has no config.toml and nothing else of a run: name one that was given to `form train --out`",
+            path.display()
+        );
+    }
+    let mut run = RunData {
+        name: path.display().to_string(),
+        ..RunData::default()
+    };
+    let config = read_config(&mut run, &folder);
+    let result = or_note(&mut run, RunResult::of_run(&folder)).flatten();
+    let metrics: Vec<MetricsRow> = rows(&mut run, &folder.metrics());
+    let timings: Vec<TimingsRow> = rows(&mut run, &folder.timings());
+    let policies: Vec<PoliciesRow> = rows(&mut run, &folder.policies());
+    let (traces, signature) = read_traces(&mut run, &folder);
+    let machines = read_machines(&mut run, &folder);
+    (run.curves, run.thinned) = curves(&metrics, &timings);
+    run.policies = by_state(&policies);
+    let history = History {
+        machines,
+        metrics: &metrics,
+        timings: &timings,
+        traces: &traces,
+        signature: signature.as_ref(),
+    };
+    run.machines = history.told();
+    match &result {
+        Some(result) => {
+            run.status.clone_from(&result.ending);
+            run.message.clone_from(&result.message);
+        }
+        None => {
+            "unfinished".clone_into(&mut run.status);
+            run.message = match metrics.last() {
+                Some(row) => format!("not over: {} iterations so far", row.iteration),
+                None => "not over: no iteration so far".to_owned(),
+            };
+        }
+    }
+    run.facts = facts(
+        &folder,
+        config.as_ref(),
+        result.as_ref(),
+        &metrics,
+        &timings,
+    );
+    if showing.replays > 0 {
+        let played =
+            (TrainedRun::open(path)).and_then(|trained| replays::add(&mut run, &trained, showing));
+        if let Err(error) = played {
+            run.notes.push(format!("no replays: {error:#}"));
+        }
+    }
+    run.files = links::files(path, page);
+    Ok(run)
+}
+
+/// The value, or what went wrong as a note.
+fn or_note<T>(run: &mut RunData, result: Result<T>) -> Option<T> {
+    result
+        .map_err(|error| run.notes.push(format!("{error:#}")))
+        .ok()
+}
+
+fn read_config(run: &mut RunData, folder: &RunFolder) -> Option<RunConfig> {
+    let text = or_note(run, folder.read_config())?;
+    let config = or_note(run, RunConfig::from_toml(&text, &folder.config()))?;
+    run.task = Some(folder.task_name(&config.task));
+    run.method = Some(config.method.to_string());
+    run.seed = Some(config.seed);
+    run.config = or_note(run, config.settings()).unwrap_or_default();
+    Some(config)
+}
+
+/// The rows of a table until the first bad one.
+fn rows<R: Row>(run: &mut RunData, path: &Path) -> Vec<R> {
+    let (mut rows, problem) = read_good_rows::<R>(path);
+    run.notes.extend(problem.map(|error| format!("{error:#}")));
+    let sorted = 1
+        + (rows.windows(2))
+            .position(|pair| pair[1].iteration() < pair[0].iteration())
+            .unwrap_or(rows.len());
+    if sorted < rows.len() {
+        run.notes.push(format!(
+            "{}: iteration {} comes after iteration {}: what follows is left out",
+            path.display(),
+            rows[sorted].iteration(),
+            rows[sorted - 1].iteration()
+        ));
+        rows.truncate(sorted);
+    }
+    rows
+}
+
+fn read_traces(run: &mut RunData, folder: &RunFolder) -> (Vec<(usize, Trace)>, Option<Signature>) {
+    let path = folder.traces();
+    let open = || -> Result<TraceFile> {
+        let file = File::open(&path).map_err(|error| cannot("read", &path, error))?;
+        Ok(TraceFile::new(&path.display().to_string(), file)?)
+    };
+    let Some(signature) = or_note(run, open().and_then(|file| Ok(file.signature()?))) else {
+        return (Vec::new(), None);
+    };
+    let traces = open().and_then(|file| Ok(file.traces(&signature)?));
+    let traces = or_note(run, traces).unwrap_or_default();
+    (traces, Some(signature))
+}
+
+/// The machines' files that can be read, with their numbers.
+fn read_machines(run: &mut RunData, folder: &RunFolder) -> Vec<(u64, Option<String>, Machine)> {
+    let files = or_note(run, folder.machines()).unwrap_or_default();
+    let mut machines = Vec::new();
+    for path in files {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // Files of other names are not the run's.
+        let Some(number) = (path.file_stem()).and_then(|stem| stem.to_str()?.parse().ok()) else {
+            continue;
+        };
+        let machine = read_text(&path).and_then(|text| {
+            let read = text.parse::<Machine>();
+            read.map_err(|error| anyhow::Error::new(error.in_file(&path.display().to_string())))
+        });
+        if let Some(machine) = or_note(run, machine) {
+            machines.push((number, Some(name.into_owned()), machine));
+        }
+    }
+    machines
+}
+
+fn curves(metrics: &[MetricsRow], timings: &[TimingsRow]) -> (Curves, Option<Thinned>) {
+    let every = metrics.len().div_ceil(MOST_POINTS).max(1);
+    // The last one is always there.
+    let chosen: Vec<&MetricsRow> = (metrics.iter().rev().step_by(every))
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+        .collect();
+    let seconds = |row: &MetricsRow| {
+        let at = timings.binary_search_by_key(&row.iteration, |timing| timing.iteration);
+        at.ok().map(|at| timings[at].seconds)
+    };
+    let curves = Curves {
+        iteration: chosen.iter().map(|row| row.iteration).collect(),
+        steps: chosen.iter().map(|row| row.steps).collect(),
+        seconds: (!timings.is_empty()).then(|| chosen.iter().map(|row| seconds(row)).collect()),
+        episodes: chosen.iter().map(|row| row.episodes).collect(),
+        success: chosen.iter().map(|row| row.success).collect(),
+        return_: chosen.iter().map(|row| row.return_).collect(),
+        length: chosen.iter().map(|row| row.length).collect(),
+        shaped_return: chosen.iter().map(|row| row.shaped_return).collect(),
+        states: chosen.iter().map(|row| row.states).collect(),
+        edges: chosen.iter().map(|row| row.edges).collect(),
+        counterexamples: chosen.iter().map(|row| row.counterexamples).collect(),
+    };
+    let thinned = (every > 1).then_some(Thinned {
+        kept: chosen.len(),
+        of: metrics.len(),
+    });
+    (curves, thinned)
+}
+
+/// The policies in the order of their states' names.
+fn by_state(rows: &[PoliciesRow]) -> Vec<PolicyData> {
+    let mut found: std::collections::BTreeMap<&str, PolicyData> = Default::default();
+    for row in rows {
+        let policy = found.entry(&row.state).or_insert_with(|| PolicyData {
+            state: row.state.clone(),
+            updates: 0,
+            samples: 0,
+            policy_loss: None,
+            value_loss: None,
+            entropy: None,
+            kl: None,
+            clipped: None,
+            gradient: None,
+        });
+        policy.updates += 1;
+        policy.samples += row.samples;
+        policy.policy_loss = row.policy_loss;
+        policy.value_loss = row.value_loss;
+        policy.entropy = row.entropy;
+        policy.kl = row.kl;
+        policy.clipped = row.clipped;
+        policy.gradient = row.gradient;
+    }
+    found.into_values().collect()
+}
+
+/// The table of a run.
+fn facts(
+    folder: &RunFolder,
+    config: Option<&RunConfig>,
+    result: Option<&RunResult>,
+    metrics: &[MetricsRow],
+    timings: &[TimingsRow],
+) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    if let Some(config) = config {
+        facts.extend([
+            ("task", folder.task_name(&config.task)),
+            ("method", config.method.to_string()),
+            ("preset", config.preset.as_str().to_owned()),
+            ("seed", config.seed.to_string()),
+        ]);
+        if is_file(&config.task) {
+            facts.push(("task file", config.task.clone()));
+        }
+        if let Some(transfer) = &config.transfer {
+            facts.push(("began with the policies of", transfer.from.clone()));
+        }
+    }
+    let last = metrics.last();
+    if let Some(result) = result {
+        facts.push(("ending", result.message.clone()));
+        facts.extend((result.success).map(|success| ("success at the end", percent(success))));
+    } else if let Some(success) = (metrics.iter().rev()).find_map(|row| row.success) {
+        facts.push((
+            "success in the last iteration with episodes",
+            percent(success),
+        ));
+    }
+    if let Some(last) = last {
+        let episodes: u64 = metrics.iter().map(|row| row.episodes).sum();
+        facts.extend([
+            ("iterations", last.iteration.to_string()),
+            ("environment steps", last.steps.to_string()),
+            ("episodes", episodes.to_string()),
+        ]);
+    }
+    let seconds = (timings.last().map(|row| row.seconds)).or(result.map(|result| result.seconds));
+    if let Some(seconds) = seconds.filter(|seconds| *seconds > 0.0) {
+        facts.push(("seconds of training", format!("{seconds:.1}")));
+        if let Some(last) = last {
+            let rate = last.steps as f64 / seconds;
+            facts.push(("steps a second", format!("{rate:.0}")));
+        }
+    }
+    let spent = |what: fn(&TimingsRow) -> f64| timings.iter().map(what).sum::<f64>();
+    if !timings.is_empty() {
+        facts.extend([
+            (
+                "seconds acting",
+                format!("{:.1}", spent(|row| row.rollout_seconds)),
+            ),
+            (
+                "seconds updating policies",
+                format!("{:.1}", spent(|row| row.update_seconds)),
+            ),
+            (
+                "seconds learning machines",
+                format!("{:.3}", spent(|row| row.learning_seconds)),
+            ),
+        ]);
+    }
+    if let Some(last) = last {
+        facts.extend([
+            (
+                "states and edges of the machine",
+                format!("{} and {}", last.states, last.edges),
+            ),
+            ("machines learnt", last.relearnings.to_string()),
+            ("counterexamples", last.counterexamples.to_string()),
+            ("traces kept", last.traces.to_string()),
+        ]);
+    }
+    facts.extend(result.map(|result| ("version of the program", result.version.clone())));
+    facts
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// Whether a run has changed since: the length and time of the files that it adds to.
+pub(super) fn stamp(path: &Path) -> Vec<Option<(u64, std::time::SystemTime)>> {
+    let folder = RunFolder::at(path);
+    [folder.metrics(), folder.timings(), folder.result()]
+        .iter()
+        .map(|file| {
+            let found = fs::metadata(file).ok()?;
+            Some((found.len(), found.modified().ok()?))
+        })
+        .collect()
+}
