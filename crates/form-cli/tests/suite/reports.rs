@@ -88,7 +88,7 @@ fn what_is_wrong_with_a_folder_is_said_beside_the_page() {
     );
     for note in [
         "run: run/metrics.csv:1:10: the columns are",
-        "run: no replays: run has no checkpoint yet",
+        "run: not in its folder: checkpoints",
     ] {
         assert!(outcome.stderr.contains(note), "{note}: {}", outcome.stderr);
     }

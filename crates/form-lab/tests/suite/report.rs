@@ -305,7 +305,8 @@ fn what_is_missing_is_said_and_the_rest_is_shown() {
         "policies.csv",
         "traces.jsonl",
     ] {
-        check_spoilt(|run| fs::remove_file(run.join(name)).unwrap(), name);
+        let note = format!("not in its folder: {name}");
+        check_spoilt(|run| fs::remove_file(run.join(name)).unwrap(), &note);
     }
     check_spoilt(
         |run| fs::remove_dir_all(run.join("machines")).unwrap(),
@@ -313,7 +314,7 @@ fn what_is_missing_is_said_and_the_rest_is_shown() {
     );
     check_spoilt(
         |run| fs::remove_dir_all(run.join("checkpoints")).unwrap(),
-        "no checkpoint yet",
+        "not in its folder: checkpoints",
     );
     let (_folder, run) = copy();
     fs::remove_file(run.join("result.json")).unwrap();
