@@ -434,14 +434,11 @@ fn the_live_page_follows_the_run_and_writes_nothing() {
         let request = format!("GET / HTTP/1.1\r\n{host}Connection: close\r\n\r\n");
         assert!(ask(&live, &request).0.starts_with("HTTP/1.1 403"), "{host}");
     }
-    // It is gone with its owner.
+    // It is gone with its owner, as soon as whoever listens has noticed.
     let address = live.address();
     drop(live);
-    let address = address
-        .trim_start_matches("http://")
-        .trim_end_matches('/')
-        .to_owned();
-    assert!(TcpStream::connect(address).is_err());
+    let address = (address.trim_start_matches("http://")).trim_end_matches('/');
+    assert!((0..100_000).any(|_| TcpStream::connect(address).is_err()));
 }
 
 #[test]
