@@ -2,6 +2,7 @@
 //! rooms that Python sees. What can be said in Python itself stands in the folder `formrl` beside this one.
 
 mod batch;
+mod cli;
 mod errors;
 mod learn;
 mod logic;
@@ -15,6 +16,8 @@ use pyo3::prelude::*;
 mod native {
     #[pymodule_export]
     use crate::batch::Monitors;
+    #[pymodule_export]
+    use crate::cli::run_command;
     #[pymodule_export]
     use crate::learn::{Learner, learn};
     #[pymodule_export]

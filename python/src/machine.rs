@@ -79,7 +79,10 @@ impl Machine {
             let (source, formula, target, reward) = parts(i, &edge?)?;
             let parsed: Formula = formula.parse().map_err(|error| {
                 let place = format!("edge {} ({source} -> {target})", i + 1);
-                errors::core(&form_core::Error::in_file(error, &place))
+                errors::core(&form_core::Error::Within {
+                    place,
+                    source: Box::new(error),
+                })
             })?;
             builder = builder.edge_with(&source, &target, parsed, reward);
         }
