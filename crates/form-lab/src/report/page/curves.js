@@ -66,7 +66,7 @@
     const bare = { colour: "transparent", width: 0, hidden: true };
     const lines = [];
     if (spread !== "none" && members.length > 1) {
-      lines.push(lineOf(`${group.key} high`, average.high, { ...bare, fillTo: true, fill: faded(paint, 0.16) }));
+      lines.push(lineOf(`${group.key} high`, average.high, { ...bare, fillTo: true, fill: faded(paint, 0.13) }));
       lines.push(lineOf(`${group.key} low`, average.low, bare));
     }
     if (singles && members.length > 1) {
@@ -199,9 +199,11 @@
 
   /** Draws the runs. */
   function update(data) {
+    const first = runs.length === 0;
     runs = data.runs;
     groups = groupsOf(runs);
     setChoices();
+    if (first) byId("single-runs").checked = groups.length === 1;
     draw();
   }
 
