@@ -26,6 +26,7 @@ export async function visit(where, look, { theme = "light", width = 1200, motion
   const url = where.startsWith("http") ? where : pathToFileURL(where).href;
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, reducedMotion: motion });
   const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
   const problems = [];
   page.on("console", (message) => problems.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => problems.push(`thrown: ${error.stack}`));

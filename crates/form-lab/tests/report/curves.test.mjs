@@ -218,31 +218,31 @@ test("the legend hides and shows groups and runs, and the mean follows", async (
 });
 
 test("lines are drawn: in their colours, and single runs when they are asked for", async () => {
-  /** How many pixels of the chart have about this colour. */
-  const painted = (view, [r, g, b]) => view.locator("#chart canvas").evaluate((canvas, [red, green, blue]) => {
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  /** How many pixels of the chart are painted about like this, once uPlot has drawn what it was asked for. */
+  const painted = (view, [red, green, blue], [least, most] = [201, 255]) => view.locator("#chart canvas").evaluate(async (canvas, [wanted, alpha]) => {
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+    const context = copy.getContext("2d", { willReadFrequently: true });
+    context.drawImage(canvas, 0, 0);
+    const { data } = context.getImageData(0, 0, copy.width, copy.height);
     let found = 0;
     for (let i = 0; i < data.length; i += 4) {
-      if (data[i + 3] > 200 && Math.abs(data[i] - red) + Math.abs(data[i + 1] - green) + Math.abs(data[i + 2] - blue) < 30) found += 1;
+      const far = wanted.reduce((sum, value, at) => sum + Math.abs(data[i + at] - value), 0);
+      if (far < 30 && data[i + 3] >= alpha[0] && data[i + 3] <= alpha[1]) found += 1;
     }
     return found;
-  }, [r, g, b]);
-  const coloured = (view) => view.locator("#chart canvas").evaluate((canvas) => {
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    let found = 0;
-    for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 60 && data[i + 3] < 200) found += 1;
-    return found;
-  });
+  }, [[red, green, blue], [least, most]]);
   await visit(page("several"), async (view) => {
     await view.selectOption("#quantity", "length");
     await view.selectOption("#spread", "none");
-    // uPlot draws after the script that asked for it is done.
-    await view.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-    assert.ok(await painted(view, [0x00, 0x72, 0xb2]) > 300, "the first group's line");
+    const blue = [0x00, 0x72, 0xb2];
+    assert.ok(await painted(view, blue) > 300, "the first group's line");
     assert.ok(await painted(view, [0xc0, 0x4f, 0x00]) > 300, "the second group's line");
-    const before = await coloured(view);
+    const before = await painted(view, blue, [60, 150]);
     await view.check("#single-runs");
-    await view.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-    assert.ok(await coloured(view) > before + 300, "thin lines came");
+    assert.ok(await painted(view, blue, [60, 150]) > before + 300, "thin lines came");
+    const thin = await painted(view, blue, [20, 50]);
+    await view.selectOption("#spread", "range");
+    assert.ok(await painted(view, blue, [20, 50]) > thin + 3000, "a band came");
   });
 });

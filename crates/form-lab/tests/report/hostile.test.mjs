@@ -58,7 +58,7 @@ for (const [kind, text] of Object.entries({
   test(`data full of ${kind} stays text, and every part of the page still works`, async () => {
     const data = poisoned(dataOf(page("one")), "", text);
     data.runs[0].notes = [text];
-    await visit(withData(page("one"), data, path.join(folder, `poisoned-${kind}.html`)), async (view) => {
+    await visit(withData(page("one"), data, path.join(folder, `poisoned-${kind}.html`)), async (view, problems) => {
       assert.ok((await view.locator("#title").textContent()).includes(text));
       await view.locator("#machine-slider").fill("2");
       assert.ok((await texts(view, "#machine-edges code")).every((formula) => formula === text));
@@ -71,6 +71,8 @@ for (const [kind, text] of Object.entries({
       await nothingRan(view);
       const widths = await view.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
       assert.ok(widths[0] <= widths[1], String(widths));
+      // Chromium notes a handler as soon as a drawing is read, before it is taken out: that it was blocked is what is wanted.
+      problems.splice(0, problems.length, ...problems.filter((problem) => !/inline event handler violates.*has been blocked/s.test(problem)));
     });
   });
 }
@@ -89,7 +91,7 @@ test("drawings that are none, and a run with nothing in it, leave a page that sa
     await view.click("#replay-last");
     await view.selectOption("#run-select", "bare");
     for (const id of ["machine-empty", "replays-empty"]) assert.ok(await view.locator(`#${id}`).isVisible());
-    assert.match(await view.locator("#run").textContent(), /Nothing is known.*No files.*not evaluated.*No policy/);
+    assert.match(await view.locator("#run").textContent(), /Nothing is known.*No files.*not evaluated.*No policy/s);
   });
   await visit(withData(page("one"), { ...data, runs: [] }, path.join(folder, "empty.html")), async (view) => {
     assert.match(await view.locator("#chart-empty").textContent(), /There is no run/);

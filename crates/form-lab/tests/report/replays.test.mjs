@@ -75,13 +75,13 @@ test("buttons, slider and keys: every step shows what was recorded", async () =>
     }
     await view.click("#replay-first");
     await agrees(view, replay, 0);
-    await view.click("#replay-back");
+    await view.click("#replay-back", { force: true });
     await agrees(view, replay, 0);
     await view.click("#replay-forward");
     await agrees(view, replay, 1);
     await view.click("#replay-last");
     await agrees(view, replay, last);
-    await view.click("#replay-forward");
+    await view.click("#replay-forward", { force: true });
     await agrees(view, replay, last);
     await view.click("#replay-back");
     await agrees(view, replay, last - 1);
