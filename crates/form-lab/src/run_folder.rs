@@ -105,6 +105,19 @@ impl RunFolder {
         Self { path }
     }
 
+    /// What every run has in it once it is under way, and keeps.
+    pub(crate) fn contents(&self) -> [PathBuf; 7] {
+        [
+            self.config(),
+            self.metrics(),
+            self.timings(),
+            self.policies(),
+            self.traces(),
+            self.path.join(MACHINES),
+            self.path.join(CHECKPOINTS),
+        ]
+    }
+
     /// Whether there is anything of a run.
     pub(crate) fn has_anything(&self) -> bool {
         REMAINS.iter().any(|name| self.path.join(name).exists())

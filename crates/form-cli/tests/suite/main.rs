@@ -11,6 +11,7 @@ mod explain;
 mod faults;
 #[cfg(target_os = "linux")]
 mod memory;
+mod reports;
 mod runs;
 #[cfg(target_os = "linux")]
 mod terminal;

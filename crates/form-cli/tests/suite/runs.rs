@@ -23,7 +23,7 @@ blue = 1
 "#;
 
 /// What makes a run quick.
-const SETTINGS: &str = "--quiet --layouts 3 --set worlds=8 --set least_samples=64 --set ppo.train_batch=256 \
+const SETTINGS: &str = "--quiet --no-report --layouts 3 --set worlds=8 --set least_samples=64 --set ppo.train_batch=256 \
     --set ppo.minibatch=64 --set ppo.epochs=1 --set learning.explore=360 --set network.filters=[4] \
     --set network.hidden=[8] --set network.vector_units=4 --set stop.success=2";
 

@@ -293,3 +293,84 @@ impl Search<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(edges: &str) -> Machine {
+        format!("initial u0\naccept u_acc\n{edges}")
+            .parse()
+            .unwrap()
+    }
+
+    #[track_caller]
+    fn check(
+        old: &str,
+        new: &str,
+        expected_new: &[usize],
+        gone: &[&str],
+        renamed: &[(&str, &str)],
+    ) {
+        let new = machine(new);
+        let change = Change::between(&machine(old), &new);
+        let is_new: Vec<usize> = (0..new.edges().len())
+            .filter(|edge| change.new[*edge])
+            .collect();
+        assert_eq!(is_new, expected_new);
+        let formulae: Vec<&str> = change.gone.iter().map(|edge| &*edge.formula).collect();
+        assert_eq!(formulae, gone);
+        let names: Vec<(&str, &str)> = (change.renamed.iter())
+            .map(|(old, new)| (&**old, &**new))
+            .collect();
+        assert_eq!(names, renamed);
+    }
+
+    #[test]
+    fn what_changed_does_not_depend_on_names() {
+        let two = "u0 -> u1 : a\nu1 -> u_acc : goal\n";
+        check(two, two, &[], &[], &[]);
+        check(
+            two,
+            "u0 -> x : a\nx -> u_acc : goal\n",
+            &[],
+            &[],
+            &[("u1", "x")],
+        );
+        // A state in between: the last one is called otherwise now.
+        check(
+            two,
+            "u0 -> u1 : b\nu1 -> u2 : a\nu2 -> u_acc : goal\n",
+            &[0, 1],
+            &["a"],
+            &[("u1", "u2")],
+        );
+        check(
+            two,
+            "u0 -> u1 : a\nu1 -> u_acc : not a and goal\n",
+            &[1],
+            &["goal"],
+            &[],
+        );
+        check("u0 -> u_acc : goal\n", two, &[0, 1], &["goal"], &[]);
+        // States that are no more.
+        check(
+            "u0 -> u1 : a\nu1 -> u2 : b\nu2 -> u_acc : goal\n",
+            two,
+            &[1],
+            &["b", "goal"],
+            &[],
+        );
+    }
+
+    #[test]
+    fn machines_of_many_states_are_compared_by_name() {
+        let chain = |count: usize| {
+            let edges = (0..count).map(|i| format!("u{i} -> u{} : a{i}\n", i + 1));
+            edges.collect::<String>() + &format!("u{count} -> u_acc : goal\n")
+        };
+        let is_new = Change::between(&machine(&chain(30)), &machine(&chain(31))).new;
+        let count = is_new.iter().filter(|new| **new).count();
+        assert_eq!(count, 2);
+    }
+}

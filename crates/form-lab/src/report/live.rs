@@ -157,7 +157,9 @@ impl Desk {
             (true, Method::Get | Method::Head) => self.reply(request.url()),
             (true, _) => Reply::refusal(405, "this page is for looking only"),
         };
-        let mut response = Response::from_data(reply.body).with_status_code(reply.status);
+        let mut response = Response::from_data(reply.body)
+            .with_status_code(reply.status)
+            .with_chunked_threshold(usize::MAX);
         for (name, value) in [
             ("Content-Type", reply.kind),
             ("Cache-Control", "no-store"),

@@ -41,6 +41,7 @@ pub(super) fn run(path: &Path, page: From<'_>, showing: Showing) -> Result<RunDa
     }
     let mut run = RunData {
         name: path.display().to_string(),
+        notes: missing(&folder).into_iter().collect(),
         ..RunData::default()
     };
     let config = read_config(&mut run, &folder);
@@ -49,7 +50,10 @@ pub(super) fn run(path: &Path, page: From<'_>, showing: Showing) -> Result<RunDa
     let timings: Vec<TimingsRow> = rows(&mut run, &folder.timings());
     let policies: Vec<PoliciesRow> = rows(&mut run, &folder.policies());
     let (traces, signature) = read_traces(&mut run, &folder);
-    let machines = read_machines(&mut run, &folder);
+    let mut machines = read_machines(&mut run, &folder);
+    if machines.is_empty() {
+        machines.extend(result.as_ref().and_then(last_machine));
+    }
     (run.curves, run.thinned) = curves(&metrics, &timings);
     run.policies = by_state(&policies);
     let history = History {
@@ -80,7 +84,7 @@ pub(super) fn run(path: &Path, page: From<'_>, showing: Showing) -> Result<RunDa
         &metrics,
         &timings,
     );
-    if showing.replays > 0 {
+    if showing.replays > 0 && folder.checkpoint("").parent().is_some_and(Path::exists) {
         let played =
             (TrainedRun::open(path)).and_then(|trained| replays::add(&mut run, &trained, showing));
         if let Err(error) = played {
@@ -91,6 +95,15 @@ pub(super) fn run(path: &Path, page: From<'_>, showing: Showing) -> Result<RunDa
     Ok(run)
 }
 
+/// What a run's folder lacks.
+fn missing(folder: &RunFolder) -> Option<String> {
+    let gone: Vec<String> = (folder.contents().iter())
+        .filter(|path| !path.exists())
+        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .collect();
+    (!gone.is_empty()).then(|| format!("not in its folder: {}", gone.join(", ")))
+}
+
 /// The value, or what went wrong as a note.
 fn or_note<T>(run: &mut RunData, result: Result<T>) -> Option<T> {
     result
@@ -99,6 +112,9 @@ fn or_note<T>(run: &mut RunData, result: Result<T>) -> Option<T> {
 }
 
 fn read_config(run: &mut RunData, folder: &RunFolder) -> Option<RunConfig> {
+    if !folder.config().exists() {
+        return None;
+    }
     let text = or_note(run, folder.read_config())?;
     let config = or_note(run, RunConfig::from_toml(&text, &folder.config()))?;
     run.task = Some(folder.task_name(&config.task));
@@ -110,6 +126,9 @@ fn read_config(run: &mut RunData, folder: &RunFolder) -> Option<RunConfig> {
 
 /// The rows of a table until the first bad one.
 fn rows<R: Row>(run: &mut RunData, path: &Path) -> Vec<R> {
+    if !path.exists() {
+        return Vec::new();
+    }
     let (mut rows, problem) = read_good_rows::<R>(path);
     run.notes.extend(problem.map(|error| format!("{error:#}")));
     let sorted = 1
@@ -130,6 +149,9 @@ fn rows<R: Row>(run: &mut RunData, path: &Path) -> Vec<R> {
 
 fn read_traces(run: &mut RunData, folder: &RunFolder) -> (Vec<(usize, Trace)>, Option<Signature>) {
     let path = folder.traces();
+    if !path.exists() {
+        return (Vec::new(), None);
+    }
     let open = || -> Result<TraceFile> {
         let file = File::open(&path).map_err(|error| cannot("read", &path, error))?;
         Ok(TraceFile::new(&path.display().to_string(), file)?)
@@ -144,8 +166,11 @@ fn read_traces(run: &mut RunData, folder: &RunFolder) -> (Vec<(usize, Trace)>, O
 
 /// The machines' files that can be read, with their numbers.
 fn read_machines(run: &mut RunData, folder: &RunFolder) -> Vec<(u64, Option<String>, Machine)> {
-    let files = or_note(run, folder.machines()).unwrap_or_default();
     let mut machines = Vec::new();
+    if !folder.machine(0).parent().is_some_and(Path::exists) {
+        return machines;
+    }
+    let files = or_note(run, folder.machines()).unwrap_or_default();
     for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         // Files of other names are not the run's.
@@ -161,6 +186,12 @@ fn read_machines(run: &mut RunData, folder: &RunFolder) -> Vec<(u64, Option<Stri
         }
     }
     machines
+}
+
+/// The machine that a run ended with, where its files are gone.
+fn last_machine(result: &RunResult) -> Option<(u64, Option<String>, Machine)> {
+    let machine = result.machine.as_ref()?.parse().ok()?;
+    Some((result.relearnings, None, machine))
 }
 
 fn curves(metrics: &[MetricsRow], timings: &[TimingsRow]) -> (Curves, Option<Thinned>) {

@@ -89,21 +89,27 @@ fn position(machines: &mut Vec<MachineData>, bound: &BoundMachine, trained: &Tra
     machines.len() - 1
 }
 
-/// Failures first, those that the machine was wrong about before others, then the shortest; of the successes some of every length.
+/// Failures first, those that the machine was wrong about before others; of either some of every length.
 fn worth_seeing(episodes: &[Episode], most: usize) -> Vec<&Episode> {
-    let (mut good, mut bad): (Vec<&Episode>, Vec<&Episode>) =
+    let (good, bad): (Vec<&Episode>, Vec<&Episode>) =
         episodes.iter().partition(|episode| episode.is_success());
-    bad.sort_by_key(|episode| (episode.counterexample.is_none(), episode.steps()));
-    good.sort_by_key(|episode| std::cmp::Reverse(episode.steps()));
+    let (failed, refuted): (Vec<&Episode>, Vec<&Episode>) =
+        (bad.into_iter()).partition(|episode| episode.counterexample.is_none());
     // Somebody who comes to see failures also wants to see how it is done.
-    let failures = bad
-        .len()
-        .min(most.saturating_sub(usize::from(!good.is_empty())));
-    let successes = good.len().min(most - failures);
-    bad.truncate(failures);
-    let spread = (0..successes).map(|i| good[i * good.len() / successes]);
-    bad.extend(spread);
-    bad
+    let failures = most.saturating_sub(usize::from(!good.is_empty()));
+    let mut chosen = of_every_length(refuted, failures);
+    chosen.extend(of_every_length(failed, failures - chosen.len()));
+    chosen.extend(of_every_length(good, most - chosen.len()));
+    chosen
+}
+
+/// At most so many, from the longest to the shortest.
+fn of_every_length(mut episodes: Vec<&Episode>, most: usize) -> Vec<&Episode> {
+    episodes.sort_by_key(|episode| std::cmp::Reverse(episode.steps()));
+    let count = episodes.len().min(most);
+    (0..count)
+        .map(|i| episodes[i * episodes.len() / count])
+        .collect()
 }
 
 fn counted(evaluation: &Evaluation) -> EvaluationData {

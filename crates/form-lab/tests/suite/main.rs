@@ -9,6 +9,7 @@ mod display;
 mod evaluation;
 mod events;
 mod joint_loop;
+mod report;
 mod reproduce;
 mod session;
 mod staff;

@@ -1,0 +1,146 @@
+//! `form report` and `form train --live`: what they are asked, what they say, and where the page is.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::binary::{command, form};
+use crate::runs::{arguments, run, train, workshop};
+
+/// The arguments of a quick run that makes its page.
+fn with_page(iterations: u32, more: &str) -> Vec<String> {
+    let mut arguments = arguments(iterations, more);
+    arguments.retain(|argument| argument != "--no-report");
+    arguments
+}
+
+#[test]
+fn a_run_that_is_over_has_its_page() {
+    let folder = workshop();
+    let arguments = with_page(3, "");
+    let outcome = form(
+        folder.path(),
+        &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    assert_eq!((outcome.code, &*outcome.stderr), (Some(0), ""));
+    assert!(
+        outcome.stdout.contains("# look at run/report.html\n"),
+        "{}",
+        outcome.stdout
+    );
+    let page = fs::read_to_string(folder.path().join("run/report.html")).unwrap();
+    assert!(page.contains("<title>tiny by form, seed 1</title>"));
+    // Made again from the folder alone, it is the same.
+    let again = run(folder.path(), "report run");
+    assert_eq!((again.code, &*again.stdout), (Some(0), "run/report.html\n"));
+    let same = fs::read_to_string(folder.path().join("run/report.html")).unwrap() == page;
+    assert!(same, "another page");
+}
+
+#[test]
+fn a_page_is_where_it_was_asked_for() {
+    let folder = workshop();
+    assert_eq!(train(folder.path(), 2, "").code, Some(0));
+    let outcome = run(
+        folder.path(),
+        "report run --replays 0 --out page.html --json",
+    );
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let said: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(said["page"], "page.html");
+    let bytes = fs::metadata(folder.path().join("page.html")).unwrap().len();
+    assert_eq!(said["bytes"], bytes);
+    assert_eq!(said["notes"], serde_json::json!([]));
+    // All runs of a folder.
+    fs::create_dir(folder.path().join("runs")).unwrap();
+    fs::rename(folder.path().join("run"), folder.path().join("runs/one")).unwrap();
+    assert_eq!(train(folder.path(), 2, "--seed 2").code, Some(0));
+    fs::rename(folder.path().join("run"), folder.path().join("runs/two")).unwrap();
+    let outcome = run(folder.path(), "report runs --replays 0");
+    assert_eq!((outcome.code, &*outcome.stdout), (Some(0), "report.html\n"));
+    let page = fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert!(page.contains("<title>2 runs</title>") && page.contains("runs/two/metrics.csv"));
+    let outcome = run(folder.path(), "report runs --out runs");
+    assert_eq!(outcome.code, Some(2));
+    assert!(
+        outcome.stderr.contains("runs is a folder: name a file"),
+        "{}",
+        outcome.stderr
+    );
+    let outcome = run(folder.path(), "report nowhere");
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("nowhere"), "{}", outcome.stderr);
+}
+
+#[test]
+fn what_is_wrong_with_a_folder_is_said_beside_the_page() {
+    let folder = workshop();
+    assert_eq!(train(folder.path(), 2, "").code, Some(0));
+    fs::write(folder.path().join("run/metrics.csv"), "iteration\n1\n").unwrap();
+    fs::remove_dir_all(folder.path().join("run/checkpoints")).unwrap();
+    let outcome = run(folder.path(), "report run");
+    assert_eq!(
+        (outcome.code, &*outcome.stdout),
+        (Some(0), "run/report.html\n")
+    );
+    for note in [
+        "run: run/metrics.csv:1:10: the columns are",
+        "run: not in its folder: checkpoints",
+    ] {
+        assert!(outcome.stderr.contains(note), "{note}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_run_can_be_looked_at_while_it_trains() {
+    let folder = workshop();
+    let arguments = arguments(100_000, "--live");
+    let mut child = command(
+        folder.path(),
+        &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
+    )
+    .stderr(Stdio::piped())
+    .stdout(Stdio::null())
+    .spawn()
+    .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    let (_, address) = line
+        .split_once("the run can be looked at under http://")
+        .unwrap();
+    let address = address.trim_end_matches('/');
+    assert!(address.starts_with("127.0.0.1:"), "{address}");
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = "GET /data.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    let data: Value = serde_json::from_str(body).unwrap();
+    assert_eq!(
+        (&data["runs"][0]["task"], &data["live"]["seconds"]),
+        (&"tiny".into(), &2.into())
+    );
+}
+
+#[test]
+fn a_port_that_is_taken_leaves_no_run_behind() {
+    let folder = workshop();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let outcome = train(folder.path(), 2, &format!("--live {port}"));
+    assert_eq!(outcome.code, Some(2));
+    assert!(
+        outcome
+            .stderr
+            .contains("somebody else listens on this port"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(!folder.path().join("run").exists());
+}

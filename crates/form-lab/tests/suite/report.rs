@@ -1,0 +1,453 @@
+//! The page of runs: what is on it is what is in the folders, and what is damaged or missing is said.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use form_core::{Machine, TraceFile};
+use form_lab::{
+    Display, Finish, GridArena, LivePage, LivePort, Method, MetricsRow, RunFolder, Session,
+    Showing, read_rows, write_report,
+};
+use serde_json::Value;
+
+use crate::tiny::config;
+
+const SHOWING: Showing = Showing {
+    episodes: 20,
+    replays: 4,
+    seed: 7,
+};
+
+/// The folder of a run that is over.
+fn trained() -> &'static Path {
+    static RUN: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, run) = RUN.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path().join("a run");
+        make(folder.path(), &run, Method::Form);
+        (folder, run)
+    });
+    run
+}
+
+fn make(folder: &Path, run: &Path, method: Method) {
+    let config = config(folder, method);
+    let arena = GridArena::new(&config).unwrap();
+    let mut session = Session::begin(config, arena, run, Arc::default()).unwrap();
+    let finish = session.run(&mut Display::quiet()).unwrap();
+    assert!(matches!(finish, Finish::Ended(_)));
+}
+
+/// A copy of the run, to be spoilt.
+fn copy() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("copy");
+    for inner in ["", "machines", "checkpoints"] {
+        fs::create_dir_all(run.join(inner)).unwrap();
+        for entry in fs::read_dir(trained().join(inner)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                let name = path.file_name().unwrap();
+                fs::copy(&path, run.join(inner).join(name)).unwrap();
+            }
+        }
+    }
+    (folder, run)
+}
+
+/// The page of runs: its text, its data, and what was said about it.
+fn page(runs: &[&Path], showing: Showing) -> (String, Value, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    let runs: Vec<PathBuf> = runs.iter().map(|run| (*run).to_owned()).collect();
+    let notes = write_report(&runs, &file, showing).unwrap();
+    let html = fs::read_to_string(&file).unwrap();
+    let data = data_of(&html);
+    (html, data, notes)
+}
+
+fn data_of(html: &str) -> Value {
+    let (_, rest) = html.split_once("id=\"data\">").unwrap();
+    let (data, _) = rest.split_once("</script>").unwrap();
+    serde_json::from_str(data).unwrap()
+}
+
+#[test]
+fn the_page_says_what_the_folder_says() {
+    let (_, data, notes) = page(&[trained()], SHOWING);
+    assert_eq!(notes, Vec::<String>::new());
+    let run = &data["runs"][0];
+    assert_eq!(
+        (&run["task"], &run["method"]),
+        (&"tiny".into(), &"form".into())
+    );
+    assert_eq!(run["status"], "out-of-iterations");
+    let folder = RunFolder::open(trained()).unwrap();
+    let rows: Vec<MetricsRow> = read_rows(&folder.metrics()).unwrap();
+    for (i, row) in rows.iter().enumerate() {
+        assert_eq!(run["curves"]["iteration"][i], row.iteration);
+        assert_eq!(run["curves"]["steps"][i], row.steps);
+        assert_eq!(run["curves"]["success"][i].as_f64(), row.success);
+        assert_eq!(run["curves"]["length"][i].as_f64(), row.length);
+        assert!(run["curves"]["seconds"][i].is_f64());
+    }
+    assert_eq!(
+        run["curves"]["iteration"].as_array().unwrap().len(),
+        rows.len()
+    );
+    let files = folder.machines().unwrap();
+    let machines = run["machines"].as_array().unwrap();
+    assert_eq!(machines.len(), files.len());
+    for (shown, file) in machines.iter().zip(files) {
+        let machine: Machine = fs::read_to_string(file).unwrap().parse().unwrap();
+        assert_eq!(shown["svg"], form_core::to_svg(&machine));
+        assert_eq!(
+            shown["edges"].as_array().unwrap().len(),
+            machine.edges().len()
+        );
+    }
+    let config = run["config"].as_array().unwrap();
+    assert!(
+        config.contains(&serde_json::json!(["ppo.epochs", "1"])),
+        "{config:?}"
+    );
+    let policies = run["policies"].as_array().unwrap();
+    assert!(!policies.is_empty() && policies[0]["samples"].as_u64() > Some(0));
+}
+
+#[test]
+fn a_machine_comes_with_the_trace_that_refuted_the_one_before() {
+    let (_, data, _) = page(&[trained()], SHOWING);
+    let run = &data["runs"][0];
+    let folder = RunFolder::open(trained()).unwrap();
+    let open = || TraceFile::new("", fs::File::open(folder.traces()).unwrap()).unwrap();
+    let signature = open().signature().unwrap();
+    let traces = open().traces(&signature).unwrap();
+    let machines = run["machines"].as_array().unwrap();
+    assert!(machines.len() > 1 && machines[0]["counterexample"].is_null());
+    for (number, shown) in machines.iter().enumerate().skip(1) {
+        let said = &shown["counterexample"];
+        let line = said["line"].as_u64().unwrap() as usize;
+        let (_, trace) = traces.iter().find(|(at, _)| *at == line).unwrap();
+        let before = fs::read_to_string(folder.machine(number - 1)).unwrap();
+        let after = fs::read_to_string(folder.machine(number)).unwrap();
+        let bound = |text: &str| text.parse::<Machine>().unwrap().bind(&signature).unwrap();
+        let wrong = trace.disagreement(&bound(&before)).unwrap();
+        assert!(trace.disagreement(&bound(&after)).is_none());
+        assert_eq!(said["kind"], trace.kind().as_str());
+        assert_eq!(said["states"].as_array().unwrap().len(), wrong.after + 1);
+        let row = shown["iteration"].as_u64().unwrap() as usize - 1;
+        let rows: Vec<MetricsRow> = read_rows(&folder.metrics()).unwrap();
+        assert_eq!(rows[row].relearnings, number as u64);
+        assert!(shown["seconds"].as_f64().unwrap() >= 0.0);
+    }
+    // From nothing to something: every edge is new.
+    let edges = machines[1]["edges"].as_array().unwrap();
+    assert!(!edges.is_empty() && edges.iter().all(|edge| edge["is_new"] == true));
+}
+
+#[test]
+fn replays_can_be_followed_step_by_step() {
+    let (_, data, _) = page(&[trained()], SHOWING);
+    let run = &data["runs"][0];
+    let replays = run["replays"].as_array().unwrap();
+    let evaluations = run["evaluations"].as_array().unwrap();
+    assert_eq!(evaluations[0]["episodes"], 20);
+    assert_eq!(replays.len(), 4 * evaluations.len());
+    let successes: Vec<bool> = replays
+        .iter()
+        .map(|r| r["success"].as_bool().unwrap())
+        .collect();
+    assert!(successes.is_sorted(), "failures first: {successes:?}");
+    for replay in replays {
+        let poses = replay["poses"].as_array().unwrap();
+        let actions = replay["actions"].as_array().unwrap();
+        assert_eq!(poses.len(), actions.len() + 1);
+        for pair in poses.windows(2) {
+            let at = |pose: &Value, i: usize| pose[i].as_i64().unwrap();
+            let far = (at(&pair[0], 0) - at(&pair[1], 0)).abs()
+                + (at(&pair[0], 1) - at(&pair[1], 1)).abs();
+            assert!(far <= 1, "{pair:?}");
+        }
+        let room = &run["rooms"][replay["room"].as_u64().unwrap() as usize];
+        assert!(room.as_str().unwrap().starts_with("<svg"));
+        let machine = &run["machines"][replay["machine"].as_u64().unwrap() as usize];
+        let state = replay["states"].as_array().unwrap().last().unwrap()[1]
+            .as_u64()
+            .unwrap();
+        // What the world says and where the machine ends belong together, unless the machine is wrong.
+        let accepted = Some(state) == machine["accept"].as_u64();
+        assert!(
+            accepted == (replay["success"] == true) || replay["refuted"] == true,
+            "{replay}"
+        );
+        assert_eq!(replay["buffer"][0][0], 0);
+    }
+}
+
+#[test]
+fn the_same_folder_makes_the_same_page() {
+    let (one, ..) = page(&[trained()], SHOWING);
+    let (two, ..) = page(&[trained()], SHOWING);
+    // The pages lie in different folders, so links to the run's files may differ; the data do not.
+    let without_links = |html: &str| {
+        let mut data = data_of(html);
+        data["runs"][0]["files"] = Value::Null;
+        data
+    };
+    assert!(without_links(&one) == without_links(&two));
+}
+
+#[test]
+fn methods_without_a_machine_have_replays_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    make(folder.path(), &run, Method::Ppo);
+    let (_, data, notes) = page(&[&run], SHOWING);
+    assert_eq!(notes, Vec::<String>::new());
+    let replays = data["runs"][0]["replays"].as_array().unwrap();
+    assert!(!replays.is_empty());
+    assert!(replays.iter().all(|replay| replay["machine"].is_null()));
+}
+
+#[test]
+fn several_runs_and_folders_of_runs_are_one_page() {
+    let parent = trained().parent().unwrap();
+    let none = Showing {
+        replays: 0,
+        ..SHOWING
+    };
+    let (_, data, _) = page(&[parent, trained()], none);
+    // Named twice, there once.
+    assert_eq!(data["runs"].as_array().unwrap().len(), 1);
+    let (_spoilt, other) = copy();
+    let (html, data, _) = page(&[trained(), &other], none);
+    assert_eq!(data["runs"].as_array().unwrap().len(), 2);
+    assert!(html.contains("<title>2 runs"));
+    assert!(data["runs"][0]["replays"].as_array().unwrap().is_empty());
+}
+
+/// Spoils a copy of the run; the page must be there all the same and say so.
+#[track_caller]
+fn check_spoilt(spoil: impl FnOnce(&Path), expected: &str) -> Value {
+    let (_folder, run) = copy();
+    spoil(&run);
+    let (_, data, notes) = page(&[&run], SHOWING);
+    assert!(
+        notes.iter().any(|note| note.contains(expected)),
+        "{expected}: {notes:#?}"
+    );
+    let said = data["runs"][0]["notes"].as_array().unwrap();
+    assert!(
+        said.iter()
+            .any(|note| note.as_str().unwrap().contains(expected))
+    );
+    data["runs"][0].clone()
+}
+
+fn cut(path: PathBuf, keep: usize) {
+    let bytes = fs::read(&path).unwrap();
+    fs::write(path, &bytes[..keep.min(bytes.len())]).unwrap();
+}
+
+#[test]
+fn what_is_damaged_is_said_and_the_rest_is_shown() {
+    let run = check_spoilt(
+        |run| {
+            let text = fs::read_to_string(run.join("metrics.csv")).unwrap();
+            cut(run.join("metrics.csv"), text.len() - 5);
+        },
+        "metrics.csv:7: the last line is cut off",
+    );
+    assert_eq!(run["curves"]["iteration"].as_array().unwrap().len(), 5);
+    let run = check_spoilt(
+        |run| {
+            let path = run.join("metrics.csv");
+            let text = fs::read_to_string(&path).unwrap();
+            let mut lines: Vec<&str> = text.lines().collect();
+            lines[3] = "<script>alert(1)</script>,,,";
+            fs::write(path, lines.join("\n") + "\n").unwrap();
+        },
+        "metrics.csv:4:",
+    );
+    assert_eq!(run["curves"]["iteration"].as_array().unwrap().len(), 2);
+    check_spoilt(
+        |run| fs::write(run.join("config.toml"), "task = <b>").unwrap(),
+        "config.toml",
+    );
+    check_spoilt(|run| cut(run.join("machines/001.form"), 20), "001.form");
+    check_spoilt(|run| cut(run.join("result.json"), 20), "result.json");
+    check_spoilt(|run| cut(run.join("traces.jsonl"), 90), "traces.jsonl");
+    check_spoilt(
+        |run| cut(run.join("checkpoints/final.safetensors"), 1000),
+        "no replays: ",
+    );
+    check_spoilt(
+        |run| {
+            let path = run.join("metrics.csv");
+            let text = fs::read_to_string(&path).unwrap();
+            let again = text.lines().nth(1).unwrap().to_owned();
+            fs::write(path, text + &again + "\n").unwrap();
+        },
+        "iteration 1 comes after iteration 6",
+    );
+}
+
+#[test]
+fn what_is_missing_is_said_and_the_rest_is_shown() {
+    for name in [
+        "config.toml",
+        "metrics.csv",
+        "timings.csv",
+        "policies.csv",
+        "traces.jsonl",
+    ] {
+        let note = format!("not in its folder: {name}");
+        check_spoilt(|run| fs::remove_file(run.join(name)).unwrap(), &note);
+    }
+    check_spoilt(
+        |run| fs::remove_dir_all(run.join("machines")).unwrap(),
+        "machines",
+    );
+    check_spoilt(
+        |run| fs::remove_dir_all(run.join("checkpoints")).unwrap(),
+        "not in its folder: checkpoints",
+    );
+    let (_folder, run) = copy();
+    fs::remove_file(run.join("result.json")).unwrap();
+    let (_, data, notes) = page(&[&run], SHOWING);
+    assert_eq!(
+        (notes, &data["runs"][0]["status"]),
+        (Vec::new(), &"unfinished".into())
+    );
+    // A machine that only the checkpoint has is shown.
+    let run = check_spoilt(
+        |run| fs::remove_dir_all(run.join("machines")).unwrap(),
+        "machines",
+    );
+    assert_eq!(run["machines"].as_array().unwrap().len(), 1);
+    assert!(run["machines"][0]["file"].is_null());
+}
+
+#[test]
+fn what_is_no_run_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let said = |run: &Path| {
+        let page = folder.path().join("page.html");
+        let error = write_report(&[run.to_owned()], &page, SHOWING).unwrap_err();
+        assert!(!page.exists());
+        format!("{error:#}")
+    };
+    assert!(said(folder.path()).contains("is not a run folder"));
+    assert!(said(&file).contains("is a file, not a run folder"));
+    assert!(said(&folder.path().join("none")).contains("cannot open the run"));
+}
+
+/// What the server says to a request: the status line, the headers and the body.
+fn ask(live: &LivePage, request: &str) -> (String, String) {
+    let address = live.address();
+    let address = address.trim_start_matches("http://").trim_end_matches('/');
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.to_owned(), body.to_owned())
+}
+
+fn get(live: &LivePage, path: &str) -> (String, String) {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    ask(live, &request)
+}
+
+#[test]
+fn the_live_page_follows_the_run_and_writes_nothing() {
+    let (_folder, run) = copy();
+    let text = fs::read_to_string(run.join("metrics.csv")).unwrap();
+    let begun = text
+        .lines()
+        .take(3)
+        .map(|line| format!("{line}\n"))
+        .collect::<String>();
+    fs::write(run.join("metrics.csv"), begun).unwrap();
+    fs::remove_file(run.join("result.json")).unwrap();
+    let live = LivePage::serve(&run, LivePort::open(None).unwrap()).unwrap();
+    let (head, page) = get(&live, "/");
+    assert!(
+        head.starts_with("HTTP/1.1 200") && head.contains("text/html"),
+        "{head}"
+    );
+    let data = data_of(&page);
+    assert_eq!(data["live"]["seconds"], 2);
+    assert_eq!(
+        data["runs"][0]["curves"]["iteration"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    assert!(!data["runs"][0]["replays"].as_array().unwrap().is_empty());
+    // The run goes on, and the page with it.
+    fs::write(run.join("metrics.csv"), &text).unwrap();
+    let (_, news) = get(&live, "/data.json");
+    let news: Value = serde_json::from_str(&news).unwrap();
+    assert_eq!(
+        news["runs"][0]["curves"]["iteration"]
+            .as_array()
+            .unwrap()
+            .len(),
+        6
+    );
+    // Not played again so soon.
+    assert_eq!(news["runs"][0]["replays"], data["runs"][0]["replays"]);
+    // Files that the page names, as text, and no others.
+    let (head, file) = get(&live, "/files/metrics.csv");
+    assert!(
+        head.contains("text/plain") && head.contains("nosniff"),
+        "{head}"
+    );
+    assert_eq!(file, text);
+    for path in [
+        "/files/../config.toml",
+        "/files/.lock",
+        "/etc/passwd",
+        "/files/%2e%2e/secret",
+        "/files//etc/passwd",
+    ] {
+        assert!(get(&live, path).0.starts_with("HTTP/1.1 404"), "{path}");
+    }
+    for method in ["POST", "PUT", "DELETE", "PATCH"] {
+        let request = format!(
+            "{method} / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        );
+        assert!(
+            ask(&live, &request).0.starts_with("HTTP/1.1 405"),
+            "{method}"
+        );
+    }
+    for host in ["Host: evil.example\r\n", ""] {
+        let request = format!("GET / HTTP/1.1\r\n{host}Connection: close\r\n\r\n");
+        assert!(ask(&live, &request).0.starts_with("HTTP/1.1 403"), "{host}");
+    }
+    // It is gone with its owner, as soon as whoever listens has noticed.
+    let address = live.address();
+    drop(live);
+    let address = (address.trim_start_matches("http://")).trim_end_matches('/');
+    assert!((0..100_000).any(|_| TcpStream::connect(address).is_err()));
+}
+
+#[test]
+fn a_port_that_is_taken_is_said() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let error = LivePort::open(Some(port)).unwrap_err().to_string();
+    assert!(
+        error.contains(&format!("--live {port}: somebody else listens")),
+        "{error}"
+    );
+}
