@@ -204,6 +204,9 @@
     groups = groupsOf(runs);
     setChoices();
     if (first) byId("single-runs").checked = groups.length === 1;
+    // With one run a group there is nothing to spread.
+    const several = groups.some((group) => group.runs.length > 1);
+    for (const id of ["spread", "single-runs"]) byId(id).closest("label").hidden = !several;
     draw();
   }
 
