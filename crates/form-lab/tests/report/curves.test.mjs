@@ -217,6 +217,24 @@ test("the legend hides and shows groups and runs, and the mean follows", async (
   });
 });
 
+test("hovering tells the values of the single runs too, while they are shown", async () => {
+  const last = (run) => readCsv(path.join(runs, run, "metrics.csv")).at(-1).counterexamples.toLocaleString("en-GB");
+  await visit(page("several"), async (view) => {
+    await view.selectOption("#quantity", "counterexamples");
+    const area = await view.locator("#chart .u-over").boundingBox();
+    const said = async () => {
+      await view.mouse.move(area.x + 5, area.y + 50);
+      await view.mouse.move(area.x + area.width - 2, area.y + 50);
+      return view.locator("#chart .tooltip").textContent();
+    };
+    assert.doesNotMatch(await said(), /seed/);
+    await view.check("#single-runs");
+    const text = await said();
+    for (const seed of seeds) assert.ok(text.includes(`seed ${seed} ${last(`form-${seed}`)}`), text);
+    assert.ok(text.includes(`ppo ${last("ppo-1")}`), text);
+  });
+});
+
 test("lines are drawn: in their colours, and single runs when they are asked for", async () => {
   /** How many pixels of the chart are painted about like this, once uPlot has drawn what it was asked for. */
   const painted = (view, [red, green, blue], [least, most] = [201, 255]) => view.locator("#chart canvas").evaluate(async (canvas, [wanted, alpha]) => {

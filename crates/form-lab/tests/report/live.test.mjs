@@ -34,14 +34,14 @@ function startTraining() {
   });
 }
 
-/** Waits until the table of the run tells of more iterations than now. */
-async function waitForMore(view) {
-  const fact = view.locator("#facts dt", { hasText: /^iterations$/ }).locator("+ dd");
-  const before = Number(await fact.textContent());
-  await view.waitForFunction((then) => {
+/** Waits until the table of the run tells of more iterations than so many; how many those are. */
+async function waitForMore(view, than) {
+  const read = (least) => {
     const name = [...document.querySelectorAll("#facts dt")].find((node) => node.textContent === "iterations");
-    return Number(name.nextElementSibling.textContent) > then;
-  }, before);
+    const now = Number(name?.nextElementSibling.textContent ?? 0);
+    return now > least ? now : null;
+  };
+  return (await view.waitForFunction(read, than)).jsonValue();
 }
 
 test("it follows the training by itself, keeps what was chosen, and tells when it is gone", async () => {
@@ -49,6 +49,8 @@ test("it follows the training by itself, keeps what was chosen, and tells when i
   try {
     await visit(url, async (view, problems) => {
       assert.match(await view.locator("#live").textContent(), /^Live/);
+      // Enough to zoom into, a machine that was learnt, and episodes to look at.
+      const before = await waitForMore(view, 4);
       await view.waitForFunction(() => Number(document.getElementById("machine-slider").max) >= 1);
       await view.waitForSelector("#episode-list button");
       await view.selectOption("#quantity", "states");
@@ -58,8 +60,7 @@ test("it follows the training by itself, keeps what was chosen, and tells when i
       const position = await view.locator("#replay-position").textContent();
       const room = await view.locator("#room").innerHTML();
       await view.fill("#config-filter", "gamma");
-      await waitForMore(view);
-      await waitForMore(view);
+      await waitForMore(view, await waitForMore(view, before));
       assert.equal(await view.locator("#quantity").inputValue(), "states");
       assert.equal(await view.locator("#zoom-reset").getAttribute("aria-disabled"), "false", "the zoom stays");
       assert.match(await view.locator("#machine-said").textContent(), /^Machine 0 /);
