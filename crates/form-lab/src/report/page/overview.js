@@ -72,11 +72,11 @@
       const converged = group.runs.filter((run) => run.status === "converged").length;
       const button = (run) => make("button", { type: "button", class: "toggle single", "data-run": run.name, title: run.name, on: { click: () => choose(run.name) } }, nameOf(run, group));
       return [
-        group.label, make("span", { class: "buttons" }, ...group.runs.map(button)), `${converged} of ${group.runs.length}`,
-        share(mean(group.runs.map((run) => lastOf(run.curves.success)))), steps === null ? "–" : short(steps)];
+        group.label, `${converged} of ${group.runs.length}`, share(mean(group.runs.map((run) => lastOf(run.curves.success)))),
+        steps === null ? "–" : short(steps), make("span", { class: "buttons" }, ...group.runs.map(button))];
     };
-    const titles = ["task and method", "shown below", "converged", "success at the end, mean", "steps, median"];
-    return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Groups of runs" }, table("Groups of runs", titles, groups.map(row), [2, 3, 4]));
+    const titles = ["task and method", "converged", "success at the end, mean", "steps, median", "look at"];
+    return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Groups of runs" }, table("Groups of runs", titles, groups.map(row), [1, 2, 3]));
   }
 
   function noteBox(runs) {
