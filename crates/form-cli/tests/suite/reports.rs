@@ -3,12 +3,13 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
 use crate::binary::{command, form};
-use crate::runs::{arguments, run, train, workshop};
+use crate::runs::{arguments, assert_same, lasting, run, train, workshop};
 
 /// The arguments of a quick run that makes its page.
 fn with_page(iterations: u32, more: &str) -> Vec<String> {
@@ -94,38 +95,64 @@ fn what_is_wrong_with_a_folder_is_said_beside_the_page() {
     }
 }
 
+/// A run with --live, and the address of its page.
+fn live(folder: &Path, iterations: u32) -> (Child, String) {
+    let arguments = arguments(iterations, "--live");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut child = command(folder, &arguments)
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    let (_, address) = line.split_once("looked at under http://").unwrap();
+    (child, address.trim_end_matches('/').to_owned())
+}
+
+/// The data of the page as they are now; none if nobody answers.
+fn news(address: &str) -> Option<Value> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    let request = "GET /data.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let (_, body) = answer.split_once("\r\n\r\n")?;
+    serde_json::from_str(body).ok()
+}
+
 #[test]
 fn a_run_can_be_looked_at_while_it_trains() {
     let folder = workshop();
-    let arguments = arguments(100_000, "--live");
-    let mut child = command(
-        folder.path(),
-        &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
-    )
-    .stderr(Stdio::piped())
-    .stdout(Stdio::null())
-    .spawn()
-    .unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let line = lines.next().unwrap().unwrap();
-    let (_, address) = line
-        .split_once("the run can be looked at under http://")
-        .unwrap();
-    let address = address.trim_end_matches('/');
+    let (mut child, address) = live(folder.path(), 100_000);
     assert!(address.starts_with("127.0.0.1:"), "{address}");
-    let mut stream = TcpStream::connect(address).unwrap();
-    let request = "GET /data.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
+    let iterations = |data: &Value| {
+        data["runs"][0]["curves"]["iteration"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    let first = news(&address).unwrap();
+    let tiny = (&first["runs"][0]["task"], &first["live"]["seconds"]);
+    assert_eq!(tiny, (&"tiny".into(), &2.into()));
+    let grown =
+        |_: usize| news(&address).is_some_and(|data| iterations(&data) > iterations(&first));
+    let grew = (0..10_000).any(grown);
     child.kill().unwrap();
     child.wait().unwrap();
-    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-    let data: Value = serde_json::from_str(body).unwrap();
-    assert_eq!(
-        (&data["runs"][0]["task"], &data["live"]["seconds"]),
-        (&"tiny".into(), &2.into())
-    );
+    assert!(grew, "the page does not follow the run");
+}
+
+#[test]
+fn a_run_is_the_same_whether_somebody_looks_or_not() {
+    let (seen, alone) = (workshop(), workshop());
+    let (mut child, address) = live(seen.path(), 30);
+    let looks = std::iter::from_fn(|| news(&address)).count();
+    assert!(child.wait().unwrap().success());
+    assert!(looks > 0);
+    assert_eq!(train(alone.path(), 30, "").code, Some(0));
+    let files = |folder: &Path| lasting(&folder.join("run"));
+    assert_same(&files(seen.path()), &files(alone.path()));
 }
 
 #[test]

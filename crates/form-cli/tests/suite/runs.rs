@@ -84,7 +84,14 @@ pub fn contents(run: &Path) -> BTreeMap<String, Vec<u8>> {
 pub fn lasting(run: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = contents(run);
     found.retain(|name, _| {
-        !["timings.csv", "run.log", "result.json", ".lock"].contains(&name.as_str())
+        ![
+            "timings.csv",
+            "run.log",
+            "result.json",
+            "report.html",
+            ".lock",
+        ]
+        .contains(&name.as_str())
             && !name.starts_with("events")
     });
     found

@@ -1,0 +1,114 @@
+"""First-order reward machines: read, checked, drawn, run, learnt from traces, and put to work in environments.
+
+>>> import formrl
+>>> machine = formrl.Machine.parse('''
+... initial u0
+... accept  done
+... u0 -> u1   : forall X. yellow(X)
+... u1 -> done : goal
+... ''')
+>>> monitor = machine.bind(formrl.Signature(["yellow(o0)", "yellow(o1)", "goal"])).monitor()
+>>> for label in ["yellow(o1)", "goal", "yellow(o0)", "goal"]:
+...     step = monitor.observe([label])
+>>> step.state, step.reward
+('done', 1.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from formrl._native import (
+    BoundMachine,
+    Learner,
+    Machine,
+    Monitor,
+    Monitors,
+    Recorder,
+    Signature,
+    Step,
+    Task,
+    Trace,
+    TraceReader,
+    Worlds,
+    learn,
+    read_signature,
+    read_traces,
+    write_traces,
+)
+from formrl.errors import (
+    FileError,
+    FormError,
+    LabelError,
+    LearnError,
+    LimitError,
+    MachineError,
+    ParseError,
+    TraceError,
+    WorldError,
+)
+from formrl.records import (
+    Difference,
+    Edge,
+    LearnResult,
+    Overlap,
+    Reaction,
+    Report,
+    Round,
+    Steps,
+)
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from formrl.worlds import GridWorldEnv
+
+__all__ = [
+    "BoundMachine",
+    "Difference",
+    "Edge",
+    "FileError",
+    "FormError",
+    "LabelError",
+    "LearnError",
+    "LearnResult",
+    "Learner",
+    "LimitError",
+    "Machine",
+    "MachineError",
+    "Monitor",
+    "Monitors",
+    "Overlap",
+    "ParseError",
+    "Reaction",
+    "Recorder",
+    "Report",
+    "Round",
+    "Signature",
+    "Step",
+    "Steps",
+    "Task",
+    "Trace",
+    "TraceError",
+    "TraceReader",
+    "WorldError",
+    "Worlds",
+    "learn",
+    "make_task",
+    "read_signature",
+    "read_traces",
+    "write_traces",
+]
+
+
+def make_task(task: Task | str | PathLike[str], **settings: Any) -> GridWorldEnv:
+    """A Gymnasium environment of a task: a built-in one by its name, or a `.toml` file of your own.
+
+    >>> import formrl
+    >>> env = formrl.make_task("green-but-one", actions="moves")
+    >>> env.actions
+    ['left', 'right', 'forward']
+    """
+    from formrl.worlds import GridWorldEnv
+
+    return GridWorldEnv(task, **settings)
