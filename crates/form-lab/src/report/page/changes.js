@@ -7,7 +7,7 @@
   const { plural, count } = report.numbers;
 
   /** What a trace of a kind is, and what a machine says of it. */
-  const WORDS = { goal: "completed the task", "dead-end": "ran into a dead end", incomplete: "was neither completed nor lost" };
+  const WORDS = { goal: "had completed the task", "dead-end": "had run into a dead end", incomplete: "was not over" };
 
   /** The states that no state of the previous machine became. */
   function newStates(machine, previous) {
@@ -44,15 +44,18 @@
     const traces = machine.counterexamples > 0 ? `It was learnt from ${plural(machine.counterexamples, "new trace")}. ` : "";
     if (!found) return [make("p", { class: "empty" }, `${traces}No trace that refuted the machine before it is known.`)];
     const about = previous ? `machine ${previous.number}` : "the machine before it";
+    const wrong = found.states.length - 1;
+    const when = wrong < found.steps.length ? ` After ${plural(wrong, "observation")} of ${found.steps.length}` : " At its end";
     const said = make("p", {},
-      traces, `Trace ${count(found.line)} refuted ${about}: the episode `, make("strong", {}, WORDS[found.expected] ?? found.expected),
-      `, the machine said that it `, make("strong", {}, WORDS[found.said] ?? found.said), ".");
-    const state = (name) => make("li", { class: "passed-state" }, make("span", { class: "state-name" }, name ?? "?"));
+      `${traces}Line ${count(found.line)} of traces.jsonl refuted ${about}.${when} the episode `, make("strong", {}, WORDS[found.expected] ?? found.expected),
+      ", but the machine said that it ", make("strong", {}, WORDS[found.said] ?? found.said), ".");
+    // The states end where the machine is wrong; what was observed afterwards is there, but paler.
+    const state = (at) => make("li", { class: at === wrong ? "said-wrong" : null }, make("span", { class: "state-name" }, found.states[at]));
     const steps = found.steps.flatMap((atoms, at) => [
-      make("li", { class: "step" }, observation(atoms)),
-      state(found.states[at + 1]),
+      make("li", { class: at < wrong ? "step" : "step after" }, observation(atoms)),
+      at < wrong ? state(at + 1) : null,
     ]);
-    return [said, make("ol", { class: "trace", "aria-label": `Trace ${found.line}, with the states of ${about}` }, state(found.states[0]), ...steps)];
+    return [said, make("ol", { class: "trace", "aria-label": `Trace ${found.line}, with the states of ${about}` }, state(0), ...steps)];
   }
 
   report.changes = { newStates, list, refutation };

@@ -132,7 +132,7 @@
       const swatch = (row) => make("span", { class: "swatch", style: `background:${row.colour}` });
       box.replaceChildren(
         make("strong", {}, title),
-        ...rows.map((row) => make("div", {}, swatch(row), `${row.name} `, make("b", {}, row.text))),
+        ...rows.map((row) => make("div", {}, swatch(row), make("bdi", {}, row.name), " ", make("b", {}, row.text))),
         ...near.map((mark) => make("div", { class: "mark" }, mark.text)));
       const space = drawn.over.clientWidth;
       box.style.left = left > space / 2 ? "auto" : `${left + 14}px`;

@@ -26,6 +26,8 @@
   const SPREADS = [["deviation", "standard deviation"], ["range", "lowest to highest"], ["none", "none"]];
   const SMOOTHINGS = [["1", "none"], ["5", "mean of 5 iterations"], ["15", "mean of 15 iterations"]];
   const MOST_ROWS = 500;
+  /** With more runs than this, the values at the pointer are those of the groups only. */
+  const MOST_SINGLES = 8;
 
   let runs = [];
   let groups = [];
@@ -66,7 +68,7 @@
     const bare = { colour: "transparent", width: 0, hidden: true };
     const lines = [];
     if (spread !== "none" && members.length > 1) {
-      lines.push(lineOf(`${group.key} high`, average.high, { ...bare, fillTo: true, fill: faded(paint, 0.16) }));
+      lines.push(lineOf(`${group.key} high`, average.high, { ...bare, fillTo: true, fill: faded(paint, 0.13) }));
       lines.push(lineOf(`${group.key} low`, average.low, bare));
     }
     if (singles && members.length > 1) {
@@ -141,7 +143,13 @@
       const middle = (low + high) >> 1;
       if (places[middle] < place) low = middle + 1; else high = middle;
     }
-    const rows = drawn.groups.map((one) => ({ name: one.group.label, colour: colour(one.group.number), text: textAt(one, low, choice) }));
+    const members = drawn.groups.reduce((sum, one) => sum + one.members.length, 0);
+    const rows = drawn.groups.flatMap((one) => {
+      const paint = colour(one.group.number);
+      const own = choice.singles && one.members.length > 1 && members <= MOST_SINGLES ? one.members : [];
+      const single = (member) => ({ name: member.name, colour: faded(paint, 0.42), text: choice.quantity.text(within(member, [place])[0]) });
+      return [{ name: one.group.label, colour: paint, text: textAt(one, low, choice) }, ...own.map(single)];
+    });
     const { axis } = choice;
     const title = axis.name === "seconds" ? axis.text(place) : `${axis.title} ${axis.text(place)}`;
     return { title, rows: rows.filter((row) => row.text !== "–") };
@@ -199,9 +207,14 @@
 
   /** Draws the runs. */
   function update(data) {
+    const first = runs.length === 0;
     runs = data.runs;
     groups = groupsOf(runs);
     setChoices();
+    if (first) byId("single-runs").checked = groups.length === 1;
+    // With one run a group there is nothing to spread.
+    const several = groups.some((group) => group.runs.length > 1);
+    for (const id of ["spread", "single-runs"]) byId(id).closest("label").hidden = !several;
     draw();
   }
 

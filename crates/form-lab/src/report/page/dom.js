@@ -43,14 +43,14 @@ const report = {};
     const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
     const root = parsed.documentElement;
     if (!root || root.localName !== "svg" || parsed.querySelector("parsererror")) return null;
-    const svg = document.importNode(root, true);
-    for (const node of svg.querySelectorAll(FORBIDDEN)) node.remove();
-    for (const node of [svg, ...svg.querySelectorAll("*")]) {
+    for (const node of root.querySelectorAll(FORBIDDEN)) node.remove();
+    for (const node of [root, ...root.querySelectorAll("*")]) {
       for (const { name } of [...node.attributes]) {
         if (/^on/i.test(name) || /href$/i.test(name)) node.removeAttribute(name);
       }
     }
-    return svg;
+    // Only now does it become a part of this page, where anything could run.
+    return document.importNode(root, true);
   }
 
   /** The options of a choice, from pairs of value and text; what was chosen stays so if it is still there. */

@@ -53,5 +53,10 @@
     return OUTCOMES[replay.outcome] ?? replay.outcome;
   }
 
-  report.episode = { at, length, labels, events, outcome };
+  /** Where it took place. A run that plays a new map every episode has no numbers for them. */
+  function place(replay) {
+    return replay.map === null ? `${replay.set} map` : `${replay.set} map ${replay.map}`;
+  }
+
+  report.episode = { at, length, labels, events, outcome, place };
 })();

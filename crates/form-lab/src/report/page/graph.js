@@ -13,7 +13,7 @@
     if (!svg) {
       const why = machine ? "This machine cannot be drawn; its edges are listed." : "This method has no machine.";
       host.replaceChildren(make("p", { class: "empty" }, why));
-      return { mark() {}, states() {}, edge() {} };
+      return { mark() {} };
     }
     const width = Number(svg.getAttribute("width"));
     if (width > 0) {

@@ -48,8 +48,8 @@
     const previous = machines[shown - 1] ?? null;
     const fresh = report.changes.newStates(machine, previous);
     const graph = report.graph.place(byId("machine-drawing"), machine);
-    graph.mark("is-new", fresh, machine.edges.flatMap((edge, at) => (edge.is_new && previous ? [at] : [])));
-    byId("machine-edges").replaceChildren(edgeList(previous ? machine : { ...machine, edges: machine.edges.map((edge) => ({ ...edge, is_new: false })) }));
+    graph.mark("is-new", fresh, machine.edges.flatMap((edge, at) => (edge.is_new ? [at] : [])));
+    byId("machine-edges").replaceChildren(edgeList(machine));
     byId("machine-changes").replaceChildren(report.changes.list(machine, previous, fresh));
     byId("machine-counterexample").replaceChildren(...report.changes.refutation(machine, previous));
   }

@@ -72,7 +72,6 @@
     byId("run-select").value = chosen ?? "";
     byId("run-choice").hidden = data.runs.length < 2;
     report.curves.update(data);
-    drawRun();
   }
 
   function start() {
@@ -83,8 +82,15 @@
     report.table.start();
     byId("run-select").addEventListener("change", (event) => choose(event.target.value));
     update(JSON.parse(byId("data").textContent));
-    report.live.start(data, update);
-    document.documentElement.dataset.ready = "true";
+    // What is further down waits until the browser has had time to show the top.
+    setTimeout(() => {
+      drawRun();
+      report.live.start(data, (next) => {
+        update(next);
+        drawRun();
+      });
+      document.documentElement.dataset.ready = "true";
+    });
   }
 
   start();

@@ -24,8 +24,19 @@
     return make("span", { class: `badge ${kind}` }, text);
   }
 
+  function partsOf(run) {
+    return [run.task ?? run.name, run.method, run.seed === null ? null : `seed ${run.seed}`].filter((part) => part !== null);
+  }
+
+  /** What a run is called in a list of runs. */
   function titleOf(run) {
-    return [run.task ?? run.name, run.method, run.seed === null ? null : `seed ${run.seed}`].filter((part) => part !== null).join(" · ");
+    return partsOf(run).join(" · ");
+  }
+
+  /** Texts side by side; whatever direction one is written in, the next is not drawn into it. */
+  function write(host, parts, between) {
+    if (!changed(host, JSON.stringify(parts))) return;
+    host.replaceChildren(...parts.flatMap((part, at) => [at > 0 ? between : "", make("bdi", {}, part)]));
   }
 
   /** The figures that matter most, side by side. */
@@ -61,11 +72,11 @@
       const converged = group.runs.filter((run) => run.status === "converged").length;
       const button = (run) => make("button", { type: "button", class: "toggle single", "data-run": run.name, title: run.name, on: { click: () => choose(run.name) } }, nameOf(run, group));
       return [
-        group.label, make("span", { class: "buttons" }, ...group.runs.map(button)), `${converged} of ${group.runs.length}`,
-        share(mean(group.runs.map((run) => lastOf(run.curves.success)))), steps === null ? "–" : short(steps)];
+        group.label, `${converged} of ${group.runs.length}`, share(mean(group.runs.map((run) => lastOf(run.curves.success)))),
+        steps === null ? "–" : short(steps), make("span", { class: "buttons" }, ...group.runs.map(button))];
     };
-    const titles = ["task and method", "shown below", "converged", "success at the end, mean", "steps, median"];
-    return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Groups of runs" }, table("Groups of runs", titles, groups.map(row), [2, 3, 4]));
+    const titles = ["task and method", "converged", "success at the end, mean", "steps, median", "look at"];
+    return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Groups of runs" }, table("Groups of runs", titles, groups.map(row), [1, 2, 3]));
   }
 
   function noteBox(runs) {
@@ -86,8 +97,9 @@
     const alone = runs.length === 1 ? runs[0] : null;
     const groups = groupsOf(runs);
     const tasks = [...new Set(runs.map((run) => run.task ?? "unknown task"))];
-    say(byId("title"), alone ? titleOf(alone) : `${plural(runs.length, "run")}: ${tasks.join(", ")}`);
-    say(byId("subtitle"), alone ? `${alone.name}: ${alone.message ?? ""}` : "");
+    const title = alone ? partsOf(alone) : [`${plural(runs.length, "run")}: ${tasks.join(", ")}`];
+    write(byId("title"), title, " · ");
+    write(byId("subtitle"), alone ? [alone.name, alone.message] : [], ": ");
     if (changed(byId("headline"), JSON.stringify(alone && [alone.status, alone.curves.iteration.length, alone.machines.length]))) {
       byId("headline").replaceChildren(...(alone ? [figures(alone)] : []));
     }

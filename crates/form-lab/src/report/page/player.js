@@ -4,7 +4,7 @@
   "use strict";
 
   const { byId, make, makeSvg, drawing, setOptions, setDisabled, say } = report.dom;
-  const { at, length, labels, events, outcome } = report.episode;
+  const { at, length, labels, events, outcome, place } = report.episode;
 
   const SPEEDS = [2, 4, 8, 16, 32, 64];
   const USUAL_SPEED = 4;
@@ -115,7 +115,7 @@
     room.removeAttribute("width");
     room.removeAttribute("height");
     room.setAttribute("role", "img");
-    room.setAttribute("aria-label", `Room of ${replay.set} map ${replay.map}`);
+    room.setAttribute("aria-label", `Room of the ${place(replay)}`);
     room.append(agent);
     byId("room").replaceChildren(room);
   }
@@ -127,7 +127,7 @@
     machine = replay.machine === null ? null : run.machines[replay.machine] ?? null;
     known = labels(replay);
     step = 0;
-    say(byId("episode-title"), `${replay.set === "held-out" ? "Held-out" : "Training"} map ${replay.map}: ${outcome(replay)}`);
+    say(byId("episode-title"), `${place(replay)}: ${outcome(replay)}`.replace(/^./, (letter) => letter.toUpperCase()));
     drawRoom(run.rooms[replay.room]);
     graph = report.graph.place(byId("replay-machine"), machine);
     drawEvents();
@@ -151,7 +151,7 @@
 
   /** Prepares the player, once. */
   function start() {
-    setOptions(byId("replay-speed"), SPEEDS.map((speed) => [String(speed), `${speed} steps a second`]));
+    setOptions(byId("replay-speed"), SPEEDS.map((speed) => [String(speed), `${speed} steps/s`]));
     byId("replay-speed").value = String(USUAL_SPEED);
     byId("replay-play").addEventListener("click", playOrPause);
     const moves = { "replay-first": () => 0, "replay-back": () => step - 1, "replay-forward": () => step + 1, "replay-last": () => length(replay) };
@@ -160,5 +160,10 @@
     byId("stage").addEventListener("keydown", press);
   }
 
-  report.player = { start, show, stop };
+  /** Whether somebody has begun to look at the episode. */
+  function isWatched() {
+    return timer !== null || step > 0;
+  }
+
+  report.player = { start, show, stop, isWatched };
 })();

@@ -4,7 +4,7 @@
 
   const { byId, make, say, changed } = report.dom;
   const { plural } = report.numbers;
-  const { length, outcome } = report.episode;
+  const { length, outcome, place } = report.episode;
 
   let run = null;
   let chosen = 0;
@@ -19,10 +19,9 @@
 
   function item(at) {
     const replay = run.replays[at];
-    const where = `${replay.set} map ${replay.map}`;
     return make("li", {}, make("button", { type: "button", class: replay.success ? "episode good" : "episode bad", "data-episode": at, on: { click: () => choose(at) } },
       make("span", { class: "outcome" }, `${replay.success ? "✓" : "✗"} ${outcome(replay)}`),
-      make("span", { class: "where" }, `${where} · ${plural(length(replay), "step")}`),
+      make("span", { class: "where" }, `${place(replay)} · ${plural(length(replay), "step")}`),
       replay.refuted ? make("span", { class: "tag" }, "refuted the machine") : null));
   }
 
@@ -62,9 +61,10 @@
     byId("failures-only").addEventListener("change", filter);
   }
 
-  /** Shows a run's episodes; the same run with the same ones goes on playing. */
+  /** Shows a run's episodes. */
   function update(next) {
-    const same = run !== null && next !== null && run.name === next.name && JSON.stringify(run.replays) === JSON.stringify(next.replays);
+    const same = run !== null && next !== null && run.name === next.name;
+    const watched = same && report.player.isWatched() ? JSON.stringify(run.replays[chosen]) : null;
     run = next;
     const none = !run || run.replays.length === 0;
     byId("player").hidden = none;
@@ -74,7 +74,12 @@
       say(byId("replays-empty"), run ? "This run has no recorded episodes." : "There is no run.");
       return;
     }
-    if (same) return;
+    if (watched) {
+      // Whoever looks at an episode keeps it, even if new ones have taken its place in the list.
+      chosen = run.replays.findIndex((replay) => JSON.stringify(replay) === watched);
+      drawList();
+      return;
+    }
     chosen = listed()[0] ?? 0;
     drawList();
     report.player.show(run, run.replays[chosen]);
