@@ -33,6 +33,7 @@ def test_made_by_gymnasium() -> None:
     envs = gymnasium.make_vec("formrl/all-yellow-v0", num_envs=3)
     assert isinstance(envs.unwrapped, GridWorldVectorEnv)
     assert envs.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
+    observations: Any
     observations, infos = envs.reset(seed=1)
     assert observations in envs.observation_space
     assert envs.action_space.sample().shape == (3,)
