@@ -6,7 +6,7 @@
   const { byId, make, makeSvg, drawing, setOptions, setDisabled, say } = report.dom;
   const { at, length, labels, events, outcome, place } = report.episode;
 
-  const SPEEDS = [2, 4, 8, 16, 32, 64];
+  const SPEEDS = [2, 4, 8, 16, 64, 250];
   const USUAL_SPEED = 4;
   const FACING = ["east", "south", "west", "north"];
 
