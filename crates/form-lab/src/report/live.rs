@@ -15,6 +15,7 @@ use tiny_http::{Header, Method, Request, Response, Server};
 
 use super::data::{Live, PageData, RunData};
 use super::links::{self, From};
+use super::reading::UNFINISHED;
 use super::{page, page_data, reading, title};
 use crate::report::Showing;
 
@@ -195,8 +196,9 @@ impl Desk {
         let stamp = reading::stamp(&self.run);
         if self.data.is_none() || stamp != self.stamp {
             let run = self.read()?;
-            let live = Live { seconds: SECONDS };
-            self.data = Some(page_data(vec![run], Some(live)));
+            // A run that is over has no news.
+            let live = (run.status == UNFINISHED).then_some(Live { seconds: SECONDS });
+            self.data = Some(page_data(vec![run], live));
             self.stamp = stamp;
         }
         match &self.data {

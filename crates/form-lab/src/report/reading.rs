@@ -19,6 +19,8 @@ use crate::run_folder::RunFolder;
 use crate::session::RunResult;
 use crate::trained::TrainedRun;
 
+/// What a run is that is not over.
+pub(super) const UNFINISHED: &str = "unfinished";
 /// The most points of a curve.
 const MOST_POINTS: usize = 2000;
 
@@ -70,7 +72,7 @@ pub(super) fn run(path: &Path, page: From<'_>, showing: Showing) -> Result<RunDa
             run.message.clone_from(&result.message);
         }
         None => {
-            "unfinished".clone_into(&mut run.status);
+            UNFINISHED.clone_into(&mut run.status);
             run.message = match metrics.last() {
                 Some(row) => format!("not over: {} iterations so far", row.iteration),
                 None => "not over: no iteration so far".to_owned(),

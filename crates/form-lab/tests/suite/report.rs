@@ -405,6 +405,11 @@ fn the_live_page_follows_the_run_and_writes_nothing() {
     );
     // Not played again so soon.
     assert_eq!(news["runs"][0]["replays"], data["runs"][0]["replays"]);
+    // When the run is over there is nothing more to ask for.
+    fs::copy(trained().join("result.json"), run.join("result.json")).unwrap();
+    let (_, last) = get(&live, "/data.json");
+    let last: Value = serde_json::from_str(&last).unwrap();
+    assert!(last["live"].is_null());
     // Files that the page names, as text, and no others.
     let (head, file) = get(&live, "/files/metrics.csv");
     assert!(
