@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import fs from "node:fs";
+import http from "node:http";
 import path from "node:path";
 import readline from "node:readline";
 import { test } from "node:test";
-import { visit, withBrowser } from "./browser.mjs";
-import { folder, form, quick } from "./pages.mjs";
+import { dataOf, texts, visit, withBrowser, withData } from "./browser.mjs";
+import { folder, form, page, quick } from "./pages.mjs";
 
 withBrowser();
 
@@ -87,5 +88,49 @@ test("it follows the training by itself, keeps what was chosen, and tells when i
     );
   } finally {
     await end();
+  }
+});
+
+test("curves and machines grow with every answer, and the page says when the run is over", async () => {
+  const whole = dataOf(page("one"));
+  /** The run as it was after so many iterations. */
+  const early = (iterations, live) => {
+    const [run] = whole.runs;
+    const curves = Object.fromEntries(
+      Object.entries(run.curves).map(([name, list]) => [name, list.slice(0, iterations)]),
+    );
+    const machines = run.machines.filter((machine) => machine.iteration === null || machine.iteration <= iterations);
+    return { ...whole, live, runs: [{ ...run, curves, machines, replays: [] }] };
+  };
+  const asked = { seconds: 0.05 };
+  const answers = [early(4, asked), early(6, asked), { ...whole, live: null }];
+  const html = fs.readFileSync(withData(page("one"), early(1, asked), path.join(folder, "growing.html")), "utf8");
+  // The page of a run that is over may ask for nothing: this one is to be live.
+  const live = html.replace("connect-src 'none'", "connect-src 'self'");
+  assert.notEqual(live, html);
+  let told = 0;
+  const server = http.createServer((request, response) => {
+    response.setHeader("Content-Type", request.url === "/" ? "text/html; charset=utf-8" : "application/json");
+    response.end(request.url === "/" ? live : JSON.stringify(answers[told++]));
+  });
+  await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+  const url = `http://127.0.0.1:${server.address().port}/`;
+  try {
+    await visit(
+      url,
+      async (view) => {
+        await view.locator("#live.over", { hasText: "The training is over" }).waitFor();
+        assert.equal(told, answers.length, "it asks no more");
+        await view.selectOption("#quantity", "states");
+        await view.locator("#curves-values summary").click();
+        assert.equal(await view.locator("#curves-values tbody tr").count(), whole.runs[0].curves.iteration.length);
+        const last = whole.runs[0].machines.length - 1;
+        assert.equal(await view.locator("#machine-slider").inputValue(), String(last), "it followed the newest");
+        assert.equal((await texts(view, "#episode-list button")).length, whole.runs[0].replays.length);
+      },
+      { mayAsk: (other) => other === `${url}data.json` },
+    );
+  } finally {
+    server.close();
   }
 });
