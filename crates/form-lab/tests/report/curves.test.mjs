@@ -4,8 +4,8 @@
 import path from "node:path";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readCsv, texts, visit, withBrowser } from "./browser.mjs";
-import { page, runOf, runs, seeds } from "./pages.mjs";
+import { dataOf, readCsv, texts, visit, withBrowser, withData } from "./browser.mjs";
+import { folder, page, runOf, runs, seeds } from "./pages.mjs";
 import { close, mean, numberOf, openTable, tableRows, waitForTitle } from "./values.mjs";
 
 withBrowser();
@@ -142,5 +142,43 @@ test("smoothing is the mean of the last iterations", async () => {
       mean(rows.map((row) => row.length).filter((value) => value !== null)),
       0.1,
     );
+  });
+});
+
+test("runs that begin and end elsewhere: their first value before, their last after, missing ones skipped", async () => {
+  const data = dataOf(page("one"));
+  const [run] = data.runs;
+  const made = (seed, points) => {
+    const empty = Object.fromEntries(Object.keys(run.curves).map((name) => [name, points.map(() => null)]));
+    const iteration = points.map((_, at) => at + 1);
+    const [steps, success] = [0, 1].map((part) => points.map((point) => point[part]));
+    return { ...run, name: `run ${seed}`, seed, curves: { ...empty, iteration, steps, success } };
+  };
+  const runsOf = [
+    made(1, [
+      [10, 0],
+      [20, 0.5],
+      [30, 1],
+    ]),
+    made(2, [
+      [15, 0.2],
+      [25, null],
+      [40, 0.6],
+    ]),
+  ];
+  const file = withData(page("one"), { ...data, runs: runsOf }, path.join(folder, "elsewhere.html"));
+  await visit(file, async (view) => {
+    await view.selectOption("#axis", "steps");
+    await openTable(view);
+    await waitForTitle(view, "over environment steps");
+    const shown = (await tableRows(view)).map(([x, text]) => [x, text.split(" ±")[0]]);
+    // By hand: the second run is at 0.2 before 15, at 0.28 and 0.44 at 20 and 30; the first stays at 1 after 30.
+    assert.deepEqual(shown, [
+      ["10", "10.0 %"],
+      ["15", "22.5 %"],
+      ["20", "38.0 %"],
+      ["30", "72.0 %"],
+      ["40", "80.0 %"],
+    ]);
   });
 });
