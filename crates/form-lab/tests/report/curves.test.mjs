@@ -176,7 +176,7 @@ test("runs that begin and end elsewhere: their first value before, their last af
     assert.deepEqual(shown, [
       ["10", "10.0 %"],
       ["15", "22.5 %"],
-      ["20", "38.0 %"],
+      ["20", "39.0 %"],
       ["30", "72.0 %"],
       ["40", "80.0 %"],
     ]);
