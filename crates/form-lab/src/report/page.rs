@@ -15,11 +15,12 @@ const STYLES: [&str; 2] = [
     include_str!("page/page.css"),
 ];
 /// In the order in which they build on each other.
-const SCRIPTS: [&str; 17] = [
+const SCRIPTS: [&str; 18] = [
     include_str!("page/vendor/uPlot.iife.min.js"),
     include_str!("page/dom.js"),
     include_str!("page/numbers.js"),
     include_str!("page/series.js"),
+    include_str!("page/quantities.js"),
     include_str!("page/chart.js"),
     include_str!("page/legend.js"),
     include_str!("page/curves.js"),

@@ -15,31 +15,45 @@ const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe
 for (const theme of ["light", "dark"]) {
   for (const name of ["one", "several", "hostile"]) {
     test(`axe finds nothing on the page ${name} in ${theme}`, async () => {
-      await visit(page(name), async (view) => {
-        await view.locator("#curves-values summary").click();
-        if (await view.locator("#player").isVisible()) await view.click("#replay-last");
-        // Through the debugger: the page's own policy lets no other script in.
-        const found = await view.evaluate(`${axe}; axe.run(document, { resultTypes: ["violations"] })`);
-        const bad = found.violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map((node) => node.html).slice(0, 3).join(" | ")}`);
-        assert.deepEqual(bad, []);
-      }, { theme });
+      await visit(
+        page(name),
+        async (view) => {
+          await view.locator("#curves-values summary").click();
+          if (await view.locator("#player").isVisible()) await view.click("#replay-last");
+          // Through the debugger: the page's own policy lets no other script in.
+          const found = await view.evaluate(`${axe}; axe.run(document, { resultTypes: ["violations"] })`);
+          const bad = found.violations.map(
+            ({ id, impact, nodes }) =>
+              `${impact} ${id}: ${nodes
+                .map((node) => node.html)
+                .slice(0, 3)
+                .join(" | ")}`,
+          );
+          assert.deepEqual(bad, []);
+        },
+        { theme },
+      );
     });
   }
 }
 
 test("the theme follows the system until it is chosen, and stays chosen", async () => {
-  await visit(page("one"), async (view) => {
-    const theme = () => view.evaluate(() => document.documentElement.dataset.theme);
-    assert.equal(await theme(), "dark");
-    await view.emulateMedia({ colorScheme: "light" });
-    await view.waitForSelector("html[data-theme=light]");
-    await view.click("#theme");
-    assert.equal(await theme(), "dark");
-    assert.equal(await view.locator("#theme").getAttribute("aria-pressed"), "true");
-    await view.reload();
-    await view.waitForSelector("html[data-ready]");
-    assert.equal(await theme(), "dark");
-  }, { theme: "dark" });
+  await visit(
+    page("one"),
+    async (view) => {
+      const theme = () => view.evaluate(() => document.documentElement.dataset.theme);
+      assert.equal(await theme(), "dark");
+      await view.emulateMedia({ colorScheme: "light" });
+      await view.waitForSelector("html[data-theme=light]");
+      await view.click("#theme");
+      assert.equal(await theme(), "dark");
+      assert.equal(await view.locator("#theme").getAttribute("aria-pressed"), "true");
+      await view.reload();
+      await view.waitForSelector("html[data-ready]");
+      assert.equal(await theme(), "dark");
+    },
+    { theme: "dark" },
+  );
 });
 
 test("the keyboard alone: everything is reached in order, seen to be reached, and works", async () => {
@@ -52,16 +66,47 @@ test("the keyboard alone: everything is reached in order, seen to be reached, an
         const node = document.activeElement;
         if (node === document.body) return null;
         const style = getComputedStyle(node);
-        return { key: node.id || node.dataset.key || node.dataset.run || node.dataset.episode || node.textContent.slice(0, 30), outlined: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 };
+        return {
+          key: node.id || node.dataset.key || node.dataset.run || node.dataset.episode || node.textContent.slice(0, 30),
+          outlined: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0,
+        };
       });
       if (at === null) break;
       reached.push(at.key);
       if (!at.outlined) unseen.push(at.key);
     }
     assert.deepEqual(unseen, [], "all show the focus");
-    const order = ["Skip to the curves", "theme", "run-select", "quantity", "axis", "spread", "smoothing", "single-runs", "zoom-in", "zoom-reset", "chart", "machine-slider", "machine-next", "episode-set", "failures-only", "replay-first", "replay-play", "replay-last", "replay-speed", "replay-slider", "config-filter"];
-    assert.deepEqual(order.filter((key) => !reached.includes(key)), []);
-    assert.deepEqual(order.map((key) => reached.indexOf(key)), order.map((key) => reached.indexOf(key)).sort((a, b) => a - b));
+    const order = [
+      "Skip to the curves",
+      "theme",
+      "run-select",
+      "quantity",
+      "axis",
+      "spread",
+      "smoothing",
+      "single-runs",
+      "zoom-in",
+      "zoom-reset",
+      "chart",
+      "machine-slider",
+      "machine-next",
+      "episode-set",
+      "failures-only",
+      "replay-first",
+      "replay-play",
+      "replay-last",
+      "replay-speed",
+      "replay-slider",
+      "config-filter",
+    ];
+    assert.deepEqual(
+      order.filter((key) => !reached.includes(key)),
+      [],
+    );
+    assert.deepEqual(
+      order.map((key) => reached.indexOf(key)),
+      order.map((key) => reached.indexOf(key)).sort((a, b) => a - b),
+    );
     // A link to a section, a choice, a switch, a slider, playing: with keys only.
     await view.locator(".skip").nth(2).focus();
     await view.keyboard.press("Enter");
@@ -80,42 +125,64 @@ test("the keyboard alone: everything is reached in order, seen to be reached, an
     assert.match(await view.locator("#replay-position").textContent(), /^Step 1 of/);
     assert.match(await view.locator("#replay-said").textContent(), /^Step 1 of/, "it is said aloud");
     await view.keyboard.press("End");
-    assert.equal(await view.evaluate(() => document.activeElement.id), "replay-forward", "a button that has nothing to do keeps the focus");
+    assert.equal(
+      await view.evaluate(() => document.activeElement.id),
+      "replay-forward",
+      "a button that has nothing to do keeps the focus",
+    );
   });
 });
 
 test("landmarks, headings and alternatives in text", async () => {
   await visit(page("one"), async (view) => {
-    for (const landmark of ["banner", "navigation", "main", "contentinfo"]) assert.equal(await view.getByRole(landmark).count(), 1, landmark);
-    assert.deepEqual(await texts(view, "main h2"), ["Learning curves", "The machine through time", "Replays", "The run"]);
+    for (const landmark of ["banner", "navigation", "main", "contentinfo"])
+      assert.equal(await view.getByRole(landmark).count(), 1, landmark);
+    assert.deepEqual(await texts(view, "main h2"), [
+      "Learning curves",
+      "The machine through time",
+      "Replays",
+      "The run",
+    ]);
     assert.match(await view.locator("#chart").getAttribute("aria-label"), /Success rate over iterations: form/);
     assert.match(await view.locator("#replay-slider").getAttribute("aria-valuetext"), /Step 0 of \d+ .* facing/);
-    for (const id of ["machine-said", "chart-reading", "replay-said"]) assert.equal(await view.locator(`#${id}`).getAttribute("aria-live"), "polite");
+    for (const id of ["machine-said", "chart-reading", "replay-said"])
+      assert.equal(await view.locator(`#${id}`).getAttribute("aria-live"), "polite");
     assert.equal(await view.locator("#machine-drawing svg[role=img][aria-label]").count(), 1);
   });
 });
 
 for (const name of ["one", "several", "hostile"]) {
   test(`a phone's width needs no sideways scrolling: ${name}`, async () => {
-    await visit(page(name), async (view) => {
-      const widths = async () => view.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
-      assert.deepEqual(await widths(), [360, 360]);
-      await view.locator("#curves-values summary").click();
-      assert.deepEqual(await widths(), [360, 360]);
-      const chart = await view.locator("#chart canvas").boundingBox();
-      assert.ok(chart.width <= 340 && chart.width > 200, String(chart.width));
-    }, { width: 360 });
+    await visit(
+      page(name),
+      async (view) => {
+        const widths = async () => view.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+        assert.deepEqual(await widths(), [360, 360]);
+        await view.locator("#curves-values summary").click();
+        assert.deepEqual(await widths(), [360, 360]);
+        const chart = await view.locator("#chart canvas").boundingBox();
+        assert.ok(chart.width <= 340 && chart.width > 200, String(chart.width));
+      },
+      { width: 360 },
+    );
   });
 }
 
 test("nothing moves by itself for whoever wants it so", async () => {
-  await visit(page("one"), async (view) => {
-    const moving = await view.evaluate(() => [...document.querySelectorAll("*")].filter((node) => {
-      const style = getComputedStyle(node);
-      return style.animationName !== "none" || parseFloat(style.transitionDuration) > 0;
-    }).length);
-    assert.equal(moving, 0);
-  }, { motion: "reduce" });
+  await visit(
+    page("one"),
+    async (view) => {
+      const moving = await view.evaluate(
+        () =>
+          [...document.querySelectorAll("*")].filter((node) => {
+            const style = getComputedStyle(node);
+            return style.animationName !== "none" || parseFloat(style.transitionDuration) > 0;
+          }).length,
+      );
+      assert.equal(moving, 0);
+    },
+    { motion: "reduce" },
+  );
 });
 
 test("without scripts there is a word of explanation", () => {

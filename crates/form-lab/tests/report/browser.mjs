@@ -7,8 +7,13 @@ import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const FLAGS = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
 ];
 
 let browser = null;
@@ -22,9 +27,17 @@ export function withBrowser() {
 }
 
 /** Opens a page, lets `look` at it, and then expects that nothing went wrong on it. */
-export async function visit(where, look, { theme = "light", width = 1200, motion = "no-preference", mayAsk = () => false } = {}) {
+export async function visit(
+  where,
+  look,
+  { theme = "light", width = 1200, motion = "no-preference", mayAsk = () => false } = {},
+) {
   const url = where.startsWith("http") ? where : pathToFileURL(where).href;
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, reducedMotion: motion });
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: theme,
+    reducedMotion: motion,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
   const problems = [];
@@ -56,7 +69,10 @@ export function dataOf(file) {
 
 /** The page with other data inside, written elsewhere. */
 export function withData(file, data, to) {
-  const json = JSON.stringify(data).replace(/[<>&\u2028\u2029]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const json = JSON.stringify(data).replace(
+    /[<>&\u2028\u2029]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
   const html = fs.readFileSync(file, "utf8");
   const [start, end] = ['id="data">', "</script>"];
   const from = html.indexOf(start) + start.length;
@@ -71,7 +87,11 @@ export function texts(page, selector) {
 
 /** The rows of a CSV file as objects; an empty field is null, whatever is a number becomes one. */
 export function readCsv(file) {
-  const [head, ...rows] = fs.readFileSync(file, "utf8").trim().split("\n").map((line) => line.split(","));
+  const [head, ...rows] = fs
+    .readFileSync(file, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => line.split(","));
   const value = (text) => (text === "" ? null : Number.isNaN(Number(text)) ? text : Number(text));
   return rows.map((row) => Object.fromEntries(head.map((name, i) => [name, value(row[i])])));
 }

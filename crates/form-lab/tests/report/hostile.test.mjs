@@ -13,14 +13,22 @@ withBrowser();
 async function nothingRan(view) {
   assert.equal(await view.locator("script").count(), 2);
   assert.equal(await view.locator("img, iframe, b.planted, form").count(), 0);
-  const handlers = await view.evaluate(() => [...document.querySelectorAll("*")].filter((node) => [...node.attributes].some(({ name }) => /^on/.test(name))).length);
+  const handlers = await view.evaluate(
+    () =>
+      [...document.querySelectorAll("*")].filter((node) => [...node.attributes].some(({ name }) => /^on/.test(name)))
+        .length,
+  );
   assert.equal(handlers, 0);
 }
 
 test("a damaged folder is shown as far as it can be read, with notes that name the places", async () => {
   await visit(page("hostile"), async (view) => {
     const notes = await texts(view, "#notes li");
-    const noted = (pattern) => assert.ok(notes.some((note) => pattern.test(note)), `${pattern} in ${notes.join("\n")}`);
+    const noted = (pattern) =>
+      assert.ok(
+        notes.some((note) => pattern.test(note)),
+        `${pattern} in ${notes.join("\n")}`,
+      );
     noted(/metrics\.csv:6/);
     noted(/not in its folder: timings\.csv, checkpoints/);
     noted(/001\.form:4/);
@@ -30,7 +38,10 @@ test("a damaged folder is shown as far as it can be read, with notes that name t
     assert.ok((await texts(view, "#policies tbody th")).includes("<img src=x onerror=alert(1)>"));
     await view.waitForSelector("#replays-empty:not([hidden])");
     // Without times there is no such axis; the rows before the damage are drawn.
-    assert.deepEqual(await view.locator("#axis option").evaluateAll((nodes) => nodes.map((node) => node.value)), ["iteration", "steps"]);
+    assert.deepEqual(await view.locator("#axis option").evaluateAll((nodes) => nodes.map((node) => node.value)), [
+      "iteration",
+      "steps",
+    ]);
     await view.locator("#curves-values summary").click();
     await view.selectOption("#quantity", "states");
     assert.equal(await view.locator("#curves-values tbody tr").count(), 4);
@@ -41,7 +52,11 @@ test("a damaged folder is shown as far as it can be read, with notes that name t
 /** All texts of the data replaced by markup, but for words that the page's own vocabulary has; drawings get scripts. */
 function poisoned(value, key, text) {
   const kept = ["status", "set", "outcome", "version", "kind"];
-  if (key === "svg") return value.replace("</svg>", "<script>alert(1)</script><g onload=\"alert(1)\"/><a href=\"javascript:alert(1)\"><text>x</text></a></svg>");
+  if (key === "svg")
+    return value.replace(
+      "</svg>",
+      '<script>alert(1)</script><g onload="alert(1)"/><a href="javascript:alert(1)"><text>x</text></a></svg>',
+    );
   if (key === "href") return "javascript:alert(1)";
   if (typeof value === "string") return kept.includes(key) ? value : text;
   if (Array.isArray(value)) return value.map((one) => poisoned(one, key === "rooms" ? "svg" : key, text));
@@ -71,7 +86,11 @@ for (const [kind, text] of Object.entries({
       const widths = await view.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
       assert.ok(widths[0] <= widths[1], String(widths));
       // Chromium notes a handler as soon as a drawing is read, before it is taken out: that it was blocked is what is wanted.
-      problems.splice(0, problems.length, ...problems.filter((problem) => !/inline event handler violates.*has been blocked/s.test(problem)));
+      problems.splice(
+        0,
+        problems.length,
+        ...problems.filter((problem) => !/inline event handler violates.*has been blocked/s.test(problem)),
+      );
     });
   });
 }
@@ -81,8 +100,23 @@ test("drawings that are none, and a run with nothing in it, leave a page that sa
   const [run] = data.runs;
   run.rooms = run.rooms.map(() => "<svg");
   for (const machine of run.machines) machine.svg = "no drawing";
-  const bare = { ...run, name: "bare", task: null, method: null, seed: null, status: "unfinished", facts: [], config: [], files: [], policies: [], machines: [], evaluations: [], rooms: [], replays: [],
-    curves: Object.fromEntries(Object.keys(run.curves).map((name) => [name, name === "seconds" ? null : []])) };
+  const bare = {
+    ...run,
+    name: "bare",
+    task: null,
+    method: null,
+    seed: null,
+    status: "unfinished",
+    facts: [],
+    config: [],
+    files: [],
+    policies: [],
+    machines: [],
+    evaluations: [],
+    rooms: [],
+    replays: [],
+    curves: Object.fromEntries(Object.keys(run.curves).map((name) => [name, name === "seconds" ? null : []])),
+  };
   data.runs.push(bare);
   await visit(withData(page("one"), data, path.join(folder, "bare.html")), async (view) => {
     assert.match(await view.locator("#machine-drawing").textContent(), /cannot be drawn/);

@@ -11,10 +11,19 @@ import { folder, form, page, runOf } from "./pages.mjs";
 
 withBrowser();
 
-const files = fs.readdirSync(path.join(runOf(1), "machines")).filter((name) => name.endsWith(".form")).sort();
+const files = fs
+  .readdirSync(path.join(runOf(1), "machines"))
+  .filter((name) => name.endsWith(".form"))
+  .sort();
 const fileOf = (at) => path.join(runOf(1), "machines", files[at]);
 const read = (at) => JSON.parse(execFileSync(form, ["show", fileOf(at), "--format", "json"], { encoding: "utf8" }));
-const paper = (formula) => formula.replaceAll("forall ", "∀").replaceAll("exists ", "∃").replaceAll(" and ", " ∧ ").replaceAll(" or ", " ∨ ").replaceAll("not ", "¬");
+const paper = (formula) =>
+  formula
+    .replaceAll("forall ", "∀")
+    .replaceAll("exists ", "∃")
+    .replaceAll(" and ", " ∧ ")
+    .replaceAll(" or ", " ∨ ")
+    .replaceAll("not ", "¬");
 const lineOf = (edge) => `${edge.from} → ${edge.to} ${paper(edge.formula)}`;
 
 /** The edges listed on the page, without the word that they are new. */
@@ -33,10 +42,15 @@ test("every machine of the slider is its file, drawn and listed", async () => {
       const machine = read(at);
       await view.locator("#machine-said", { hasText: `Machine ${at} (${at + 1} of ${files.length})` }).waitFor();
       assert.deepEqual(await listed(view), machine.edges.map(lineOf));
-      const drawn = await view.locator("#machine-drawing [data-state]").evaluateAll((nodes) => nodes.map((node) => node.dataset.state));
+      const drawn = await view
+        .locator("#machine-drawing [data-state]")
+        .evaluateAll((nodes) => nodes.map((node) => node.dataset.state));
       assert.deepEqual(drawn.sort(), [...machine.states].sort());
       assert.equal(await view.locator("#machine-drawing [data-edge]").count(), machine.edges.length);
-      assert.match(await view.locator("#machine-said").textContent(), new RegExp(`${machine.states.length} states, ${machine.edges.length} edges?`));
+      assert.match(
+        await view.locator("#machine-said").textContent(),
+        new RegExp(`${machine.states.length} states, ${machine.edges.length} edges?`),
+      );
     }
   });
 });
@@ -49,7 +63,10 @@ test("when it was learnt and how long that took is what the tables say", async (
     const { learning_seconds: seconds } = timings.find((one) => one.iteration === row.iteration);
     await view.locator("#machine-slider").fill("2");
     const said = await view.locator("#machine-said").textContent();
-    assert.match(said, new RegExp(`learnt in iteration ${row.iteration} · after ${row.steps.toLocaleString("en-GB")} steps`));
+    assert.match(
+      said,
+      new RegExp(`learnt in iteration ${row.iteration} · after ${row.steps.toLocaleString("en-GB")} steps`),
+    );
     const [, value, unit] = said.match(/in ([\d.]+) (µs|ms|s)\.$/);
     const shown = Number(value) * { µs: 1e-6, ms: 1e-3, s: 1 }[unit];
     assert.ok(Math.abs(shown - seconds) <= 0.06 * seconds, `${said}: ${seconds}`);
@@ -64,10 +81,18 @@ test("what is new is marked in the drawing and the lists, what is gone is listed
   assert.ok(fresh.length > 0 && gone.length > 0, "something changed");
   await visit(page("one"), async (view) => {
     await view.locator("#machine-slider").fill("2");
-    const marked = await view.locator("#machine-drawing [data-edge].is-new").evaluateAll((nodes) => nodes.map((node) => Number(node.dataset.edge)));
-    assert.deepEqual(marked.map((edge) => key(after.edges[edge])), fresh.map(key));
-    assert.ok(await view.locator("#machine-drawing [data-link].is-new").count() > 0, "their arrows too");
-    assert.deepEqual((await texts(view, "#machine-edges li.new")).map((text) => text.replace(/new$/, "").trim()), fresh.map(key));
+    const marked = await view
+      .locator("#machine-drawing [data-edge].is-new")
+      .evaluateAll((nodes) => nodes.map((node) => Number(node.dataset.edge)));
+    assert.deepEqual(
+      marked.map((edge) => key(after.edges[edge])),
+      fresh.map(key),
+    );
+    assert.ok((await view.locator("#machine-drawing [data-link].is-new").count()) > 0, "their arrows too");
+    assert.deepEqual(
+      (await texts(view, "#machine-edges li.new")).map((text) => text.replace(/new$/, "").trim()),
+      fresh.map(key),
+    );
     assert.deepEqual(await texts(view, "#machine-changes .gone > :last-child"), gone.map(key));
     assert.deepEqual(await texts(view, "#machine-changes .added > :last-child"), fresh.map(key));
     await view.locator("#machine-slider").fill("0");
@@ -78,7 +103,10 @@ test("what is new is marked in the drawing and the lists, what is gone is listed
 
 test("the counterexample is a line of traces.jsonl that the machine before is wrong about", async () => {
   const found = dataOf(page("one")).runs[0].machines[2].counterexample;
-  const lines = fs.readFileSync(path.join(runOf(1), "traces.jsonl"), "utf8").trim().split("\n");
+  const lines = fs
+    .readFileSync(path.join(runOf(1), "traces.jsonl"), "utf8")
+    .trim()
+    .split("\n");
   const trace = JSON.parse(lines[found.line - 1]);
   const alone = path.join(folder, "counterexample.jsonl");
   fs.writeFileSync(alone, `${lines[0]}\n${lines[found.line - 1]}\n`);
@@ -88,8 +116,13 @@ test("the counterexample is a line of traces.jsonl that the machine before is wr
     await view.locator("#machine-slider").fill("2");
     const said = await view.locator("#machine-counterexample p").textContent();
     assert.match(said, new RegExp(`Line ${found.line} of traces.jsonl refuted machine 1`));
-    const observed = await view.locator("#machine-counterexample .step").evaluateAll((nodes) => nodes.map((node) => [...node.querySelectorAll(".chip")].map((chip) => chip.textContent)));
-    assert.deepEqual(observed.map((atoms) => atoms.sort()), trace.steps.map((atoms) => [...atoms].sort()));
+    const observed = await view
+      .locator("#machine-counterexample .step")
+      .evaluateAll((nodes) => nodes.map((node) => [...node.querySelectorAll(".chip")].map((chip) => chip.textContent)));
+    assert.deepEqual(
+      observed.map((atoms) => atoms.sort()),
+      trace.steps.map((atoms) => [...atoms].sort()),
+    );
     const states = await texts(view, "#machine-counterexample .state-name");
     assert.equal(states[0], read(1).initial);
     assert.deepEqual(states, found.states);

@@ -12,13 +12,18 @@ export const form = path.join(root, "target/debug/form");
 export const folder = path.join(root, "target/report");
 export const runs = path.join(folder, "runs");
 /** A run's folder whose very name is markup, turns the direction of writing round, and has letters of all sorts. */
-export const hostileName = "<script>alert(1)<!--\"onload=alert(1) \u202Etxet 😀";
+export const hostileName = '<script>alert(1)<!--"onload=alert(1) \u202Etxet 😀';
 export const seeds = [1, 2, 3];
 export const longRun = { iterations: 1000 };
 
 /** Settings that make a run a matter of seconds in a build without optimisation. */
 export const quick = [
-  "worlds=16", "ppo.train_batch=2048", "ppo.epochs=1", "network.filters=[4,4,4]", "network.hidden=[16]", "network.vector_units=16",
+  "worlds=16",
+  "ppo.train_batch=2048",
+  "ppo.epochs=1",
+  "network.filters=[4,4,4]",
+  "network.hidden=[16]",
+  "network.vector_units=16",
 ].flatMap((setting) => ["--set", setting]);
 
 export const page = (name) => path.join(folder, `${name}.html`);
@@ -43,8 +48,11 @@ function makeHostile() {
   fs.writeFileSync(metrics, fs.readFileSync(metrics, "utf8").split("\n").slice(0, 5).join("\n") + "\n5,24576,<b>");
   fs.rmSync(path.join(run, "timings.csv"));
   fs.rmSync(path.join(run, "checkpoints"), { recursive: true });
-  fs.appendFileSync(path.join(run, "policies.csv"), "8,\"<img src=x onerror=alert(1)>\",1,0,0,0,0,0,0\n");
-  fs.writeFileSync(path.join(run, "machines/001.form"), "machine m\ninitial u0\naccept u_acc\nu0 -> u_acc : <script>alert(1)</script>\n");
+  fs.appendFileSync(path.join(run, "policies.csv"), '8,"<img src=x onerror=alert(1)>",1,0,0,0,0,0,0\n');
+  fs.writeFileSync(
+    path.join(run, "machines/001.form"),
+    "machine m\ninitial u0\naccept u_acc\nu0 -> u_acc : <script>alert(1)</script>\n",
+  );
   const result = path.join(run, "result.json");
   const said = JSON.parse(fs.readFileSync(result, "utf8"));
   fs.writeFileSync(result, JSON.stringify({ ...said, message: "</script><script>alert(1)</script>" }));

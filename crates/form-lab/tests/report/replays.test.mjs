@@ -12,21 +12,33 @@ const [run] = dataOf(page("one")).runs;
 const holding = (entries, step) => entries.filter(([t]) => t <= step).at(-1)?.[1];
 const exactly = (entries, step) => entries.find(([t]) => t === step)?.[1];
 /** An episode in which the machine moves, with its place in the list. */
-const eventful = run.replays.map((replay, at) => ({ replay, at })).reduce((best, one) => (one.replay.poses.length > best.replay.poses.length ? one : best));
+const eventful = run.replays
+  .map((replay, at) => ({ replay, at }))
+  .reduce((best, one) => (one.replay.poses.length > best.replay.poses.length ? one : best));
 
 /** Everything that the player shows, against what the data says of the step. */
 async function agrees(view, replay, step) {
   const last = replay.poses.length - 1;
   const machine = run.machines[replay.machine];
   const state = machine.states[holding(replay.states, step)];
-  await view.locator("#replay-position", { hasText: new RegExp(`^Step ${step} of ${last} · .* · state ${state}$`) }).waitFor();
-  if (step > 0) assert.match(await view.locator("#replay-position").textContent(), new RegExp(`· ${replay.actions[step - 1]} ·`));
+  await view
+    .locator("#replay-position", { hasText: new RegExp(`^Step ${step} of ${last} · .* · state ${state}$`) })
+    .waitFor();
+  if (step > 0)
+    assert.match(await view.locator("#replay-position").textContent(), new RegExp(`· ${replay.actions[step - 1]} ·`));
   assert.equal(await view.locator("#replay-slider").inputValue(), String(step));
   const [x, y, facing] = replay.poses[step];
-  assert.equal(await view.locator("#room .agent").getAttribute("transform"), `translate(${x + 0.5} ${y + 0.5}) rotate(${90 * facing})`);
-  const lit = await view.locator("#replay-machine [data-state].lit").evaluateAll((nodes) => nodes.map((node) => node.dataset.state));
+  assert.equal(
+    await view.locator("#room .agent").getAttribute("transform"),
+    `translate(${x + 0.5} ${y + 0.5}) rotate(${90 * facing})`,
+  );
+  const lit = await view
+    .locator("#replay-machine [data-state].lit")
+    .evaluateAll((nodes) => nodes.map((node) => node.dataset.state));
   assert.deepEqual(lit, [state]);
-  const taken = await view.locator("#replay-machine [data-edge].taken").evaluateAll((nodes) => nodes.map((node) => Number(node.dataset.edge)));
+  const taken = await view
+    .locator("#replay-machine [data-edge].taken")
+    .evaluateAll((nodes) => nodes.map((node) => Number(node.dataset.edge)));
   const edge = exactly(replay.edges, step);
   assert.deepEqual(taken, edge === undefined ? [] : [edge]);
   assert.deepEqual((await texts(view, "#replay-labels .lit")).sort(), [...(exactly(replay.labels, step) ?? [])].sort());
@@ -40,11 +52,20 @@ async function choose(view, at) {
 test("failures come first, and the filters leave what they say", async () => {
   const { replays } = run;
   const failed = replays.filter((replay) => !replay.success);
-  assert.ok(failed.length > 0 && replays.some((one) => one.set === "training") && replays.some((one) => one.set === "held-out"));
+  assert.ok(
+    failed.length > 0 && replays.some((one) => one.set === "training") && replays.some((one) => one.set === "held-out"),
+  );
   await visit(page("one"), async (view) => {
-    const classes = () => view.locator("#episode-list button").evaluateAll((nodes) => nodes.map((node) => node.className));
-    assert.deepEqual(await classes(), replays.map((replay) => (replay.success ? "episode good" : "episode bad")));
-    assert.ok((await classes()).slice(0, failed.length).every((kind) => kind === "episode bad"), "failures first");
+    const classes = () =>
+      view.locator("#episode-list button").evaluateAll((nodes) => nodes.map((node) => node.className));
+    assert.deepEqual(
+      await classes(),
+      replays.map((replay) => (replay.success ? "episode good" : "episode bad")),
+    );
+    assert.ok(
+      (await classes()).slice(0, failed.length).every((kind) => kind === "episode bad"),
+      "failures first",
+    );
     await view.check("#failures-only");
     assert.equal(await view.locator("#episode-list button").count(), failed.length);
     for (const set of ["training", "held-out"]) {
@@ -57,7 +78,10 @@ test("failures come first, and the filters leave what they say", async () => {
     await view.uncheck("#failures-only");
     await view.selectOption("#episode-set", "all");
     assert.equal(await view.locator("#episode-list button").count(), replays.length);
-    assert.match(await view.locator("#episode-count").textContent(), new RegExp(`^${replays.length} of ${replays.length} episodes, ${failed.length} failed$`));
+    assert.match(
+      await view.locator("#episode-count").textContent(),
+      new RegExp(`^${replays.length} of ${replays.length} episodes, ${failed.length} failed$`),
+    );
   });
 });
 
@@ -68,7 +92,9 @@ test("buttons, slider and keys: every step shows what was recorded", async () =>
   await visit(page("one"), async (view) => {
     await choose(view, at);
     await agrees(view, replay, 0);
-    const steps = [...new Set([1, 2, ...replay.labels.map(([t]) => t).slice(0, 6), ...replay.edges.map(([t]) => t), last])].filter((t) => t > 0);
+    const steps = [
+      ...new Set([1, 2, ...replay.labels.map(([t]) => t).slice(0, 6), ...replay.edges.map(([t]) => t), last]),
+    ].filter((t) => t > 0);
     for (const step of steps) {
       await view.locator("#replay-slider").fill(String(step));
       await agrees(view, replay, step);
@@ -132,7 +158,7 @@ test("every episode opens, with its outcome and its room", async () => {
       await choose(view, at);
       await agrees(view, replay, 0);
       assert.match(await view.locator("#episode-title").textContent(), new RegExp(`${replay.set} map`, "i"));
-      assert.ok(await view.locator("#room svg path").count() > 5, "a room");
+      assert.ok((await view.locator("#room svg path").count()) > 5, "a room");
     }
   });
 });

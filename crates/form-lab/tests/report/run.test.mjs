@@ -9,7 +9,10 @@ import { folder, page, runOf } from "./pages.mjs";
 
 withBrowser();
 
-const cells = (view, selector) => view.locator(`${selector} tbody tr`).evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+const cells = (view, selector) =>
+  view
+    .locator(`${selector} tbody tr`)
+    .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
 
 test("settings are those of config.toml, and can be searched", async () => {
   const toml = fs.readFileSync(path.join(runOf(1), "config.toml"), "utf8");
@@ -24,7 +27,10 @@ test("settings are those of config.toml, and can be searched", async () => {
     assert.equal(of("seed"), "1");
     assert.match(of("task"), /green-but-one/);
     await view.fill("#config-filter", "GAMMA");
-    assert.deepEqual((await cells(view, "#config")).map(([name]) => name), ["ppo.gamma"]);
+    assert.deepEqual(
+      (await cells(view, "#config")).map(([name]) => name),
+      ["ppo.gamma"],
+    );
     assert.match(await view.locator("#config-count").textContent(), new RegExp(`^1 of ${shown.length} settings$`));
     await view.fill("#config-filter", "no such thing");
     assert.match(await view.locator("#config-count").textContent(), /^0 of/);
@@ -37,11 +43,17 @@ test("statistics of policies are the sums and last values of policies.csv", asyn
   const rows = readCsv(path.join(runOf(1), "policies.csv"));
   await visit(page("one"), async (view) => {
     const shown = await cells(view, "#policies");
-    assert.deepEqual(shown.map(([state]) => state), [...new Set(rows.map((row) => row.state))].sort());
+    assert.deepEqual(
+      shown.map(([state]) => state),
+      [...new Set(rows.map((row) => row.state))].sort(),
+    );
     for (const [state, updates, samples, , , entropy] of shown) {
       const own = rows.filter((row) => row.state === state);
       assert.equal(Number(updates), own.length);
-      assert.equal(Number(samples.replaceAll(",", "")), own.reduce((sum, row) => sum + row.samples, 0));
+      assert.equal(
+        Number(samples.replaceAll(",", "")),
+        own.reduce((sum, row) => sum + row.samples, 0),
+      );
       assert.ok(Math.abs(Number(entropy) - own.at(-1).entropy) <= 1e-3);
     }
   });
@@ -49,7 +61,9 @@ test("statistics of policies are the sums and last values of policies.csv", asyn
 
 test("files are there, of the size that is said, and links lead to them", async () => {
   await visit(page("one"), async (view) => {
-    const links = await view.locator("#files a").evaluateAll((nodes) => nodes.map((node) => [node.textContent, node.getAttribute("href")]));
+    const links = await view
+      .locator("#files a")
+      .evaluateAll((nodes) => nodes.map((node) => [node.textContent, node.getAttribute("href")]));
     assert.ok(links.length >= 8);
     for (const [name, href] of links) {
       const file = path.join(folder, decodeURIComponent(href));
@@ -57,7 +71,10 @@ test("files are there, of the size that is said, and links lead to them", async 
       assert.equal(fs.realpathSync(file), fs.realpathSync(path.join(runOf(1), name)));
     }
     for (const wanted of ["config.toml", "metrics.csv", "traces.jsonl", "machines/000.form"]) {
-      assert.ok(links.some(([name]) => name === wanted), wanted);
+      assert.ok(
+        links.some(([name]) => name === wanted),
+        wanted,
+      );
     }
   });
 });
@@ -68,7 +85,10 @@ test("evaluations, facts and the figures at the top are those of the run", async
   const result = JSON.parse(fs.readFileSync(path.join(runOf(1), "result.json"), "utf8"));
   await visit(page("one"), async (view) => {
     const shown = await cells(view, "#evaluations");
-    assert.deepEqual(shown.map((row) => row[0]), run.evaluations.map((one) => (one.held_out ? "held-out" : "training")));
+    assert.deepEqual(
+      shown.map((row) => row[0]),
+      run.evaluations.map((one) => (one.held_out ? "held-out" : "training")),
+    );
     for (const [at, one] of run.evaluations.entries()) {
       assert.equal(Number(shown[at][2]), one.episodes);
       assert.equal(shown[at][3], `${((100 * one.successes) / one.episodes).toFixed(1)} %`);

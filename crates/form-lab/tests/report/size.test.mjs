@@ -17,8 +17,12 @@ for (const name of ["long", "several"]) {
     if (name === "long") assert.equal(dataOf(page(name)).runs[0].curves.iteration.length, longRun.iterations);
     await visit(page(name), async (view) => {
       const [painted, done] = await view.evaluate(() => [
-        performance.getEntriesByName("first-contentful-paint")[0]?.startTime, performance.getEntriesByType("navigation")[0].loadEventEnd]);
-      context.diagnostic(`${name}: ${(bytes / 1e6).toFixed(2)} MB, painted after ${Math.round(painted)} ms, loaded after ${Math.round(done)} ms`);
+        performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
+        performance.getEntriesByType("navigation")[0].loadEventEnd,
+      ]);
+      context.diagnostic(
+        `${name}: ${(bytes / 1e6).toFixed(2)} MB, painted after ${Math.round(painted)} ms, loaded after ${Math.round(done)} ms`,
+      );
     });
   });
 }
@@ -29,5 +33,8 @@ test("the charting library is the published one, byte for byte", () => {
   for (const name of ["uPlot.iife.min.js", "uPlot.min.css"]) {
     assert.ok(fs.readFileSync(path.join(ours, name)).equals(fs.readFileSync(path.join(published, name))), name);
   }
-  assert.ok(fs.readFileSync(path.join(ours, "LICENSE")).equals(fs.readFileSync(path.join(published, "../LICENSE"))), "its licence");
+  assert.ok(
+    fs.readFileSync(path.join(ours, "LICENSE")).equals(fs.readFileSync(path.join(published, "../LICENSE"))),
+    "its licence",
+  );
 });

@@ -22,7 +22,12 @@
   }
 
   function faded(hex, share) {
-    return hex + Math.round(255 * share).toString(16).padStart(2, "0");
+    return (
+      hex +
+      Math.round(255 * share)
+        .toString(16)
+        .padStart(2, "0")
+    );
   }
 
   function variable(name) {
@@ -39,7 +44,11 @@
     /** What `view` has: places, lines, marks, axis and quantity. Zoom stays unless the axis is another one. */
     function show(next) {
       const kept = plot && view.axis.name === next.axis.name && isZoomed() ? range() : null;
-      const shape = JSON.stringify([next.axis.name, next.quantity.name, next.lines.map((line) => [line.key, line.colour, line.width])]);
+      const shape = JSON.stringify([
+        next.axis.name,
+        next.quantity.name,
+        next.lines.map((line) => [line.key, line.colour, line.width]),
+      ]);
       view = next;
       const data = [next.places, ...next.lines.map((line) => line.values)];
       if (plot && shape === signature) {
@@ -72,10 +81,20 @@
       const grid = { stroke: variable("--grid"), width: 1 };
       const font = "12px system-ui, sans-serif";
       const axis = (label, values, more) => ({
-        label, values, font, labelFont: font, stroke: ink, grid, ticks: { ...grid, size: 5 }, ...more,
+        label,
+        values,
+        font,
+        labelFont: font,
+        stroke: ink,
+        grid,
+        ticks: { ...grid, size: 5 },
+        ...more,
       });
       const line = (one) => ({
-        label: one.key, stroke: one.colour, width: one.width, dash: one.dash,
+        label: one.key,
+        stroke: one.colour,
+        width: one.width,
+        dash: one.dash,
         points: one.hidden ? { show: false } : { size: 5 },
       });
       return {
@@ -133,7 +152,8 @@
       box.replaceChildren(
         make("strong", {}, title),
         ...rows.map((row) => make("div", {}, swatch(row), make("bdi", {}, row.name), " ", make("b", {}, row.text))),
-        ...near.map((mark) => make("div", { class: "mark" }, mark.text)));
+        ...near.map((mark) => make("div", { class: "mark" }, mark.text)),
+      );
       const space = drawn.over.clientWidth;
       box.style.left = left > space / 2 ? "auto" : `${left + 14}px`;
       box.style.right = left > space / 2 ? `${space - left + 14}px` : "auto";
@@ -176,7 +196,8 @@
       const { min, max } = range();
       const { places } = view;
       let at = plot.cursor.idx ?? (step > 0 ? -1 : places.length);
-      do at += step; while (at >= 0 && at < places.length && (places[at] < min || places[at] > max));
+      do at += step;
+      while (at >= 0 && at < places.length && (places[at] < min || places[at] > max));
       if (at < 0 || at >= places.length) return;
       plot.setCursor({ left: plot.valToPos(places[at], "x"), top: 20 });
       const { title, rows } = describe(places[at]);

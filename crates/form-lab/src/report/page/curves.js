@@ -4,27 +4,11 @@
   "use strict";
 
   const { byId, make, setOptions, setDisabled, say, changed, table } = report.dom;
-  const { count, measure, share, short, duration } = report.numbers;
+  const { count, duration } = report.numbers;
+  const { QUANTITIES, AXES, SPREADS, SMOOTHINGS } = report.quantities;
   const { points, placesOf, averages, within, groupsOf, nameOf } = report.series;
   const { colour, dash, faded } = report.chart;
 
-  const percent = { tick: (value) => `${Math.round(100 * value)} %`, text: share, range: [-0.03, 1.03] };
-  const number = { tick: short, text: measure };
-  const QUANTITIES = {
-    success: { label: "Success rate", ...percent },
-    return: { label: "Unshaped return", ...number },
-    length: { label: "Steps of an episode", ...number },
-    shaped_return: { label: "Shaped return", ...number },
-    states: { label: "States of the machine", ...number },
-    counterexamples: { label: "Counterexamples", ...number },
-  };
-  const AXES = {
-    iteration: { label: "iterations", title: "iteration", tick: short, text: count },
-    steps: { label: "environment steps", title: "environment step", tick: short, text: count },
-    seconds: { label: "wall time", title: "wall time", tick: (value) => duration(value), text: duration },
-  };
-  const SPREADS = [["deviation", "standard deviation"], ["range", "lowest to highest"], ["none", "none"]];
-  const SMOOTHINGS = [["1", "none"], ["5", "mean of 5 iterations"], ["15", "mean of 15 iterations"]];
   const MOST_ROWS = 500;
   /** With more runs than this, the values at the pointer are those of the groups only. */
   const MOST_SINGLES = 8;
@@ -50,11 +34,14 @@
 
   /** The groups that are shown with their runs' points; runs without points count as not there. */
   function shownGroups({ quantity, axis, window }) {
-    const shown = groups.filter((group) => !hidden.has(group.key)).map((group) => {
-      const members = group.runs.filter((run) => !hidden.has(run.name))
-        .map((run) => ({ run, name: nameOf(run, group), ...points(run, quantity.name, axis.name, window) }));
-      return { group, members: members.filter((member) => member.x.length > 0) };
-    });
+    const shown = groups
+      .filter((group) => !hidden.has(group.key))
+      .map((group) => {
+        const members = group.runs
+          .filter((run) => !hidden.has(run.name))
+          .map((run) => ({ run, name: nameOf(run, group), ...points(run, quantity.name, axis.name, window) }));
+        return { group, members: members.filter((member) => member.x.length > 0) };
+      });
     return shown.filter(({ members }) => members.length > 0);
   }
 
@@ -73,7 +60,9 @@
     }
     if (singles && members.length > 1) {
       for (const member of members) {
-        lines.push(lineOf(member.run.name, within(member, drawn.places), { colour: faded(paint, 0.42), width: 1, hidden: true }));
+        lines.push(
+          lineOf(member.run.name, within(member, drawn.places), { colour: faded(paint, 0.42), width: 1, hidden: true }),
+        );
       }
     }
     lines.push(lineOf(group.key, average.mean, { colour: paint, dash: dash(group.number) }));
@@ -85,8 +74,13 @@
     if (shown.length !== 1 || shown[0].members.length !== 1) return [];
     const { run } = shown[0].members[0];
     const place = new Map(run.curves.iteration.map((iteration, i) => [iteration, run.curves[axis.name]?.[i]]));
-    const mark = (machine) => ({ x: place.get(machine.iteration), text: `machine ${machine.number} learnt in ${duration(machine.seconds)}` });
-    return run.machines.filter((machine) => machine.iteration !== null && machine.number > 0).map(mark)
+    const mark = (machine) => ({
+      x: place.get(machine.iteration),
+      text: `machine ${machine.number} learnt in ${duration(machine.seconds)}`,
+    });
+    return run.machines
+      .filter((machine) => machine.iteration !== null && machine.number > 0)
+      .map(mark)
       .filter(({ x }) => Number.isFinite(x));
   }
 
@@ -101,11 +95,18 @@
     byId("chart-empty").hidden = !empty;
     if (empty) {
       chart.clear();
-      say(byId("chart-empty"), runs.length === 0 ? "There is no run." : `No run that is shown has a ${choice.quantity.label.toLowerCase()} over ${choice.axis.label}.`);
+      say(
+        byId("chart-empty"),
+        runs.length === 0
+          ? "There is no run."
+          : `No run that is shown has a ${choice.quantity.label.toLowerCase()} over ${choice.axis.label}.`,
+      );
     } else {
       const lines = shown.flatMap((one) => linesOf(one, choice));
       chart.show({ places, lines, marks: marksOf(shown, choice.axis), axis: choice.axis, quantity: choice.quantity });
-      byId("chart").setAttribute("aria-label", `${choice.quantity.label} over ${choice.axis.label}: ${shown.map(({ group }) => group.label).join(", ")}. The values follow as a table.`);
+      const named = shown.map(({ group }) => group.label).join(", ");
+      const what = `${choice.quantity.label} over ${choice.axis.label}`;
+      byId("chart").setAttribute("aria-label", `${what}: ${named}. The values follow as a table.`);
     }
     remark(shown);
     report.legend.draw(groups, hidden, draw);
@@ -141,13 +142,18 @@
     let high = places.length - 1;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (places[middle] < place) low = middle + 1; else high = middle;
+      if (places[middle] < place) low = middle + 1;
+      else high = middle;
     }
     const members = drawn.groups.reduce((sum, one) => sum + one.members.length, 0);
     const rows = drawn.groups.flatMap((one) => {
       const paint = colour(one.group.number);
       const own = choice.singles && one.members.length > 1 && members <= MOST_SINGLES ? one.members : [];
-      const single = (member) => ({ name: member.name, colour: faded(paint, 0.42), text: choice.quantity.text(within(member, [place])[0]) });
+      const single = (member) => ({
+        name: member.name,
+        colour: faded(paint, 0.42),
+        text: choice.quantity.text(within(member, [place])[0]),
+      });
       return [{ name: one.group.label, colour: paint, text: textAt(one, low, choice) }, ...own.map(single)];
     });
     const { axis } = choice;
@@ -162,30 +168,59 @@
     const { places, choice, groups: shown } = drawn;
     const every = Math.ceil(places.length / MOST_ROWS);
     const host = details.querySelector("div");
-    const key = JSON.stringify([choice.quantity.name, choice.axis.name, choice.spread, choice.window, places.length, places[places.length - 1], shown.map(({ group, members }) => [group.key, members.map(({ name }) => name)])]);
+    const key = JSON.stringify([
+      choice.quantity.name,
+      choice.axis.name,
+      choice.spread,
+      choice.window,
+      places.length,
+      places[places.length - 1],
+      shown.map(({ group, members }) => [group.key, members.map(({ name }) => name)]),
+    ]);
     if (places.length === 0 || !changed(host, key)) return;
     const rows = [];
     for (let at = 0; at < places.length; at += every) {
       rows.push([choice.axis.text(places[at]), ...shown.map((one) => textAt(one, at, choice))]);
     }
     const titles = [choice.axis.title, ...shown.map(({ group }) => group.label)];
-    const thinned = every > 1 ? make("p", { class: "hint" }, `Every ${every}th of ${count(places.length)} points.`) : null;
-    host.replaceChildren(...[thinned, table(`${choice.quantity.label} over ${choice.axis.label}`, titles, rows, shown.map((_, i) => i + 1))].filter(Boolean));
+    const thinned =
+      every > 1 ? make("p", { class: "hint" }, `Every ${every}th of ${count(places.length)} points.`) : null;
+    host.replaceChildren(
+      ...[
+        thinned,
+        table(
+          `${choice.quantity.label} over ${choice.axis.label}`,
+          titles,
+          rows,
+          shown.map((_, i) => i + 1),
+        ),
+      ].filter(Boolean),
+    );
   }
 
   /** Over what the runs can be drawn, and what of them: times may be missing. */
   function setChoices() {
     const has = (name) => runs.some((run) => (run.curves[name] || []).some((value) => Number.isFinite(value)));
-    const names = (all) => Object.entries(all).filter(([name]) => has(name) || name === "iteration" || name === "success");
-    setOptions(byId("quantity"), names(QUANTITIES).map(([name, { label }]) => [name, label]));
-    setOptions(byId("axis"), names(AXES).map(([name, { label }]) => [name, label]));
+    const names = (all) =>
+      Object.entries(all).filter(([name]) => has(name) || name === "iteration" || name === "success");
+    setOptions(
+      byId("quantity"),
+      names(QUANTITIES).map(([name, { label }]) => [name, label]),
+    );
+    setOptions(
+      byId("axis"),
+      names(AXES).map(([name, { label }]) => [name, label]),
+    );
   }
 
   function press(event) {
     const actions = {
       ArrowLeft: () => (event.shiftKey ? chart.zoom(1, -0.25) : chart.read(-1)),
       ArrowRight: () => (event.shiftKey ? chart.zoom(1, 0.25) : chart.read(1)),
-      "+": () => chart.zoom(0.5), "=": () => chart.zoom(0.5), "-": () => chart.zoom(2), 0: () => chart.reset(),
+      "+": () => chart.zoom(0.5),
+      "=": () => chart.zoom(0.5),
+      "-": () => chart.zoom(2),
+      0: () => chart.reset(),
     };
     if (event.ctrlKey || event.metaKey || event.altKey || !actions[event.key]) return;
     event.preventDefault();
@@ -196,8 +231,11 @@
   function start() {
     setOptions(byId("spread"), SPREADS);
     setOptions(byId("smoothing"), SMOOTHINGS);
-    chart = report.chart.makeChart(byId("chart"), describe, (zoomed) => { setDisabled(byId("zoom-reset"), !zoomed); });
-    for (const id of ["quantity", "axis", "spread", "smoothing", "single-runs"]) byId(id).addEventListener("change", draw);
+    chart = report.chart.makeChart(byId("chart"), describe, (zoomed) => {
+      setDisabled(byId("zoom-reset"), !zoomed);
+    });
+    for (const id of ["quantity", "axis", "spread", "smoothing", "single-runs"])
+      byId(id).addEventListener("change", draw);
     const zooms = { "zoom-in": [0.5], "zoom-out": [2], "zoom-left": [1, -0.25], "zoom-right": [1, 0.25] };
     for (const [id, how] of Object.entries(zooms)) byId(id).addEventListener("click", () => chart.zoom(...how));
     byId("zoom-reset").addEventListener("click", () => chart.reset());
@@ -218,5 +256,11 @@
     draw();
   }
 
-  report.curves = { start, update, redraw: () => { if (chart && runs.length > 0) draw(); } };
+  report.curves = {
+    start,
+    update,
+    redraw: () => {
+      if (chart && runs.length > 0) draw();
+    },
+  };
 })();

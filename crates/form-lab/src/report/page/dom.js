@@ -83,12 +83,17 @@ const report = {};
   /** A table: a caption for those who cannot see it, titles of columns, and rows of texts or elements. */
   function table(caption, titles, rows, numeric = []) {
     const cell = (content, column) => make("td", { class: numeric.includes(column) ? "number" : null }, content);
-    const row = ([first, ...rest]) => make("tr", {}, make("th", { scope: "row" }, first), ...rest.map((content, at) => cell(content, at + 1)));
-    const title = (text, column) => make("th", { scope: "col", class: numeric.includes(column) ? "number" : null }, text);
-    return make("table", {},
+    const row = ([first, ...rest]) =>
+      make("tr", {}, make("th", { scope: "row" }, first), ...rest.map((content, at) => cell(content, at + 1)));
+    const title = (text, column) =>
+      make("th", { scope: "col", class: numeric.includes(column) ? "number" : null }, text);
+    return make(
+      "table",
+      {},
       make("caption", { class: "hidden" }, caption),
       make("thead", {}, make("tr", {}, ...titles.map(title))),
-      make("tbody", {}, ...rows.map(row)));
+      make("tbody", {}, ...rows.map(row)),
+    );
   }
 
   report.dom = { byId, make, makeSvg, drawing, setOptions, setDisabled, say, changed, table };

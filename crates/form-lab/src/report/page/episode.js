@@ -8,7 +8,8 @@
     let high = entries.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (entries[middle][0] <= step) low = middle + 1; else high = middle;
+      if (entries[middle][0] <= step) low = middle + 1;
+      else high = middle;
     }
     return low === 0 ? null : entries[low - 1];
   }
@@ -38,7 +39,9 @@
 
   /** All labels that occur in it, in the order of the alphabet. */
   function labels(replay) {
-    return [...new Set(replay.labels.flatMap(([, atoms]) => atoms))].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+    return [...new Set(replay.labels.flatMap(([, atoms]) => atoms))].sort((a, b) =>
+      a.localeCompare(b, "en", { numeric: true }),
+    );
   }
 
   /** The steps at which something was observed or the machine moved, ascending. */
@@ -46,7 +49,12 @@
     return [...new Set([...replay.labels.map(([t]) => t), ...replay.edges.map(([t]) => t)])].sort((a, b) => a - b);
   }
 
-  const OUTCOMES = { goal: "task completed", "dead-end": "dead end", "out-of-time": "out of time", "cut-off": "cut off" };
+  const OUTCOMES = {
+    goal: "task completed",
+    "dead-end": "dead end",
+    "out-of-time": "out of time",
+    "cut-off": "cut off",
+  };
 
   /** How it ended, in words. */
   function outcome(replay) {

@@ -36,7 +36,10 @@
     /** Gives a class to exactly these: names of states, numbers of edges, whose arrows get it too. */
     function mark(name, states, edges) {
       for (const node of svg.querySelectorAll(`.${name}`)) node.classList.remove(name);
-      const links = edges.map((edge) => machine.edges[edge]).filter(Boolean).map(({ from, to }) => `${from}-${to}`);
+      const links = edges
+        .map((edge) => machine.edges[edge])
+        .filter(Boolean)
+        .map(({ from, to }) => `${from}-${to}`);
       const chosen = [
         ...states.flatMap((state) => nodes.state.get(state) ?? []),
         ...edges.flatMap((edge) => nodes.edge.get(String(edge)) ?? []),

@@ -25,11 +25,18 @@
     if (machine.edges.length === 0) return make("p", { class: "empty" }, "It has no edges: nothing is known yet.");
     const state = (at) => make("span", { class: "state-name" }, machine.states[at] ?? "?");
     const own = (edge) => edge.reward === (edge.to === machine.accept ? 1 : 0);
-    const item = (edge, at) => make("li", { class: edge.is_new ? "new" : null, "data-edge-row": at },
-      state(edge.from), " → ", state(edge.to), " ",
-      make("code", {}, edge.formula),
-      own(edge) ? null : make("span", { class: "tag" }, `reward ${measure(edge.reward)}`),
-      edge.is_new ? make("span", { class: "tag new" }, "new") : null);
+    const item = (edge, at) =>
+      make(
+        "li",
+        { class: edge.is_new ? "new" : null, "data-edge-row": at },
+        state(edge.from),
+        " → ",
+        state(edge.to),
+        " ",
+        make("code", {}, edge.formula),
+        own(edge) ? null : make("span", { class: "tag" }, `reward ${measure(edge.reward)}`),
+        edge.is_new ? make("span", { class: "tag new" }, "new") : null,
+      );
     return make("ul", { class: "edges" }, ...machine.edges.map(item));
   }
 
@@ -48,7 +55,11 @@
     const previous = machines[shown - 1] ?? null;
     const fresh = report.changes.newStates(machine, previous);
     const graph = report.graph.place(byId("machine-drawing"), machine);
-    graph.mark("is-new", fresh, machine.edges.flatMap((edge, at) => (edge.is_new ? [at] : [])));
+    graph.mark(
+      "is-new",
+      fresh,
+      machine.edges.flatMap((edge, at) => (edge.is_new ? [at] : [])),
+    );
     byId("machine-edges").replaceChildren(edgeList(machine));
     byId("machine-changes").replaceChildren(report.changes.list(machine, previous, fresh));
     byId("machine-counterexample").replaceChildren(...report.changes.refutation(machine, previous));

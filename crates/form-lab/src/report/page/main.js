@@ -37,7 +37,9 @@
     const before = remembered();
     let own = before === "dark" || before === "light";
     setTheme(own ? before : systems());
-    system.addEventListener("change", () => { if (!own) setTheme(systems()); });
+    system.addEventListener("change", () => {
+      if (!own) setTheme(systems());
+    });
     byId("theme").addEventListener("click", () => {
       own = true;
       setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
@@ -68,7 +70,10 @@
     data = next;
     chosen = runOf(chosen)?.name ?? null;
     report.overview.update(data, choose);
-    setOptions(byId("run-select"), data.runs.map((run) => [run.name, report.overview.titleOf(run)]));
+    setOptions(
+      byId("run-select"),
+      data.runs.map((run) => [run.name, report.overview.titleOf(run)]),
+    );
     byId("run-select").value = chosen ?? "";
     byId("run-choice").hidden = data.runs.length < 2;
     report.curves.update(data);

@@ -8,8 +8,11 @@
   const { groupsOf, nameOf } = report.series;
 
   const STATUS = {
-    converged: ["good", "converged"], fell: ["bad", "fell back"], "out-of-iterations": ["plain", "out of iterations"],
-    "no-machine": ["bad", "no machine found"], unfinished: ["plain", "unfinished"],
+    converged: ["good", "converged"],
+    fell: ["bad", "fell back"],
+    "out-of-iterations": ["plain", "out of iterations"],
+    "no-machine": ["bad", "no machine found"],
+    unfinished: ["plain", "unfinished"],
   };
   const MOST_NOTES = 6;
 
@@ -25,7 +28,9 @@
   }
 
   function partsOf(run) {
-    return [run.task ?? run.name, run.method, run.seed === null ? null : `seed ${run.seed}`].filter((part) => part !== null);
+    return [run.task ?? run.name, run.method, run.seed === null ? null : `seed ${run.seed}`].filter(
+      (part) => part !== null,
+    );
   }
 
   /** What a run is called in a list of runs. */
@@ -48,10 +53,17 @@
       ["environment steps", short(lastOf(run.curves.steps) ?? 0)],
       ["iterations", count(lastOf(run.curves.iteration) ?? 0)],
       seconds === null ? null : ["of training", duration(seconds)],
-      machine ? ["in its machine", `${plural(machine.states.length, "state")}, ${plural(machine.edges.length, "edge")}`] : null,
+      machine
+        ? ["in its machine", `${plural(machine.states.length, "state")}, ${plural(machine.edges.length, "edge")}`]
+        : null,
     ];
     const figure = ([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value));
-    return make("dl", { class: "figures" }, make("div", {}, make("dt", {}, "ended"), make("dd", {}, badge(run))), ...found.filter(Boolean).map(figure));
+    return make(
+      "dl",
+      { class: "figures" },
+      make("div", {}, make("dt", {}, "ended"), make("dd", {}, badge(run))),
+      ...found.filter(Boolean).map(figure),
+    );
   }
 
   function median(values) {
@@ -70,25 +82,54 @@
     const row = (group) => {
       const steps = median(group.runs.map((run) => lastOf(run.curves.steps)));
       const converged = group.runs.filter((run) => run.status === "converged").length;
-      const button = (run) => make("button", { type: "button", class: "toggle single", "data-run": run.name, title: run.name, on: { click: () => choose(run.name) } }, nameOf(run, group));
+      const button = (run) =>
+        make(
+          "button",
+          {
+            type: "button",
+            class: "toggle single",
+            "data-run": run.name,
+            title: run.name,
+            on: { click: () => choose(run.name) },
+          },
+          nameOf(run, group),
+        );
       return [
-        group.label, `${converged} of ${group.runs.length}`, share(mean(group.runs.map((run) => lastOf(run.curves.success)))),
-        steps === null ? "–" : short(steps), make("span", { class: "buttons" }, ...group.runs.map(button))];
+        group.label,
+        `${converged} of ${group.runs.length}`,
+        share(mean(group.runs.map((run) => lastOf(run.curves.success)))),
+        steps === null ? "–" : short(steps),
+        make("span", { class: "buttons" }, ...group.runs.map(button)),
+      ];
     };
     const titles = ["task and method", "converged", "success at the end, mean", "steps, median", "look at"];
-    return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Groups of runs" }, table("Groups of runs", titles, groups.map(row), [1, 2, 3]));
+    return make(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Groups of runs" },
+      table("Groups of runs", titles, groups.map(row), [1, 2, 3]),
+    );
   }
 
   function noteBox(runs) {
     const lines = (run) => {
       const item = (note) => make("li", {}, note);
       const rest = run.notes.slice(MOST_NOTES);
-      const more = rest.length === 0 ? null
-        : make("li", {}, make("details", {}, make("summary", {}, `${rest.length} more`), make("ul", {}, ...rest.map(item))));
+      const more =
+        rest.length === 0
+          ? null
+          : make(
+              "li",
+              {},
+              make("details", {}, make("summary", {}, `${rest.length} more`), make("ul", {}, ...rest.map(item))),
+            );
       return [make("h3", {}, run.name), make("ul", {}, ...run.notes.slice(0, MOST_NOTES).map(item), more)];
     };
-    return make("section", { class: "notes", "aria-labelledby": "notes-heading" },
-      make("h2", { id: "notes-heading" }, "Not everything could be read"), ...runs.flatMap(lines));
+    return make(
+      "section",
+      { class: "notes", "aria-labelledby": "notes-heading" },
+      make("h2", { id: "notes-heading" }, "Not everything could be read"),
+      ...runs.flatMap(lines),
+    );
   }
 
   /** Shows the data's title, figures and notes; `choose` takes the name of a run. */
@@ -100,7 +141,12 @@
     const title = alone ? partsOf(alone) : [`${plural(runs.length, "run")}: ${tasks.join(", ")}`];
     write(byId("title"), title, " · ");
     write(byId("subtitle"), alone ? [alone.name, alone.message] : [], ": ");
-    if (changed(byId("headline"), JSON.stringify(alone && [alone.status, alone.curves.iteration.length, alone.machines.length]))) {
+    if (
+      changed(
+        byId("headline"),
+        JSON.stringify(alone && [alone.status, alone.curves.iteration.length, alone.machines.length]),
+      )
+    ) {
       byId("headline").replaceChildren(...(alone ? [figures(alone)] : []));
     }
     const shape = groups.map((group) => group.runs.map((run) => [run.name, run.status, run.curves.iteration.length]));

@@ -6,7 +6,7 @@
   const { byId, make, makeSvg, drawing, setOptions, setDisabled, say } = report.dom;
   const { at, length, labels, events, outcome, place } = report.episode;
 
-  const SPEEDS = [2, 4, 8, 16, 32, 64];
+  const SPEEDS = [2, 4, 8, 16, 64, 250];
   const USUAL_SPEED = 4;
   const FACING = ["east", "south", "west", "north"];
 
@@ -26,7 +26,7 @@
   }
 
   function stateName(number) {
-    return number === null ? null : machine?.states[number] ?? null;
+    return number === null ? null : (machine?.states[number] ?? null);
   }
 
   /** What happened at a step, in words. */
@@ -58,20 +58,33 @@
     chips(byId("replay-buffer"), now.buffer, now.labels);
     // While it plays, only what matters is said aloud.
     const happened = sentence(now);
-    if (timer === null || happened !== "") say(byId("replay-said"), happened === "" ? position : `${position}: ${happened}`);
+    if (timer === null || happened !== "")
+      say(byId("replay-said"), happened === "" ? position : `${position}: ${happened}`);
     for (const button of byId("replay-events").querySelectorAll("button")) {
       const current = Number(button.dataset.step) === step;
-      if (current) button.setAttribute("aria-current", "step"); else button.removeAttribute("aria-current");
+      if (current) button.setAttribute("aria-current", "step");
+      else button.removeAttribute("aria-current");
     }
     for (const id of ["replay-first", "replay-back"]) setDisabled(byId(id), step === 0);
     for (const id of ["replay-forward", "replay-last"]) setDisabled(byId(id), step === last);
   }
 
   function drawEvents() {
-    const item = (t) => make("li", {}, make("button", { type: "button", "data-step": t, on: { click: () => go(t) } },
-      make("span", { class: "when" }, String(t)), sentence(at(replay, t))));
+    const item = (t) =>
+      make(
+        "li",
+        {},
+        make(
+          "button",
+          { type: "button", "data-step": t, on: { click: () => go(t) } },
+          make("span", { class: "when" }, String(t)),
+          sentence(at(replay, t)),
+        ),
+      );
     const found = events(replay);
-    byId("replay-events").replaceChildren(...(found.length === 0 ? [make("li", { class: "empty" }, "nothing was observed")] : found.map(item)));
+    byId("replay-events").replaceChildren(
+      ...(found.length === 0 ? [make("li", { class: "empty" }, "nothing was observed")] : found.map(item)),
+    );
   }
 
   function go(to) {
@@ -107,7 +120,13 @@
 
   function drawRoom(text) {
     const room = text ? drawing(text) : null;
-    agent = makeSvg("polygon", { class: "agent", points: "0.4,0 -0.4,0.3 -0.4,-0.3", fill: "#ff0000", stroke: "#000000", "stroke-width": 0.03 });
+    agent = makeSvg("polygon", {
+      class: "agent",
+      points: "0.4,0 -0.4,0.3 -0.4,-0.3",
+      fill: "#ff0000",
+      stroke: "#000000",
+      "stroke-width": 0.03,
+    });
     if (!room) {
       byId("room").replaceChildren(make("p", { class: "empty" }, "The room cannot be drawn."));
       return;
@@ -124,10 +143,13 @@
   function show(run, next) {
     stop();
     replay = next;
-    machine = replay.machine === null ? null : run.machines[replay.machine] ?? null;
+    machine = replay.machine === null ? null : (run.machines[replay.machine] ?? null);
     known = labels(replay);
     step = 0;
-    say(byId("episode-title"), `${place(replay)}: ${outcome(replay)}`.replace(/^./, (letter) => letter.toUpperCase()));
+    say(
+      byId("episode-title"),
+      `${place(replay)}: ${outcome(replay)}`.replace(/^./, (letter) => letter.toUpperCase()),
+    );
     drawRoom(run.rooms[replay.room]);
     graph = report.graph.place(byId("replay-machine"), machine);
     drawEvents();
@@ -151,10 +173,18 @@
 
   /** Prepares the player, once. */
   function start() {
-    setOptions(byId("replay-speed"), SPEEDS.map((speed) => [String(speed), `${speed} steps/s`]));
+    setOptions(
+      byId("replay-speed"),
+      SPEEDS.map((speed) => [String(speed), `${speed} steps/s`]),
+    );
     byId("replay-speed").value = String(USUAL_SPEED);
     byId("replay-play").addEventListener("click", playOrPause);
-    const moves = { "replay-first": () => 0, "replay-back": () => step - 1, "replay-forward": () => step + 1, "replay-last": () => length(replay) };
+    const moves = {
+      "replay-first": () => 0,
+      "replay-back": () => step - 1,
+      "replay-forward": () => step + 1,
+      "replay-last": () => length(replay),
+    };
     for (const [id, to] of Object.entries(moves)) byId(id).addEventListener("click", () => go(to()));
     byId("replay-slider").addEventListener("input", (event) => go(Number(event.target.value)));
     byId("stage").addEventListener("keydown", press);

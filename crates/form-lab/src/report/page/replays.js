@@ -13,16 +13,29 @@
   function listed() {
     const set = byId("episode-set").value;
     const failures = byId("failures-only").checked;
-    return run.replays.map((_, at) => at)
+    return run.replays
+      .map((_, at) => at)
       .filter((at) => (set === "all" || run.replays[at].set === set) && (!failures || !run.replays[at].success));
   }
 
   function item(at) {
     const replay = run.replays[at];
-    return make("li", {}, make("button", { type: "button", class: replay.success ? "episode good" : "episode bad", "data-episode": at, on: { click: () => choose(at) } },
-      make("span", { class: "outcome" }, `${replay.success ? "✓" : "✗"} ${outcome(replay)}`),
-      make("span", { class: "where" }, `${place(replay)} · ${plural(length(replay), "step")}`),
-      replay.refuted ? make("span", { class: "tag" }, "refuted the machine") : null));
+    return make(
+      "li",
+      {},
+      make(
+        "button",
+        {
+          type: "button",
+          class: replay.success ? "episode good" : "episode bad",
+          "data-episode": at,
+          on: { click: () => choose(at) },
+        },
+        make("span", { class: "outcome" }, `${replay.success ? "✓" : "✗"} ${outcome(replay)}`),
+        make("span", { class: "where" }, `${place(replay)} · ${plural(length(replay), "step")}`),
+        replay.refuted ? make("span", { class: "tag" }, "refuted the machine") : null,
+      ),
+    );
   }
 
   function drawList() {
@@ -35,10 +48,16 @@
     }
     const failed = run.replays.filter((replay) => !replay.success).length;
     const failures = failed === 0 ? "none failed" : `${failed} failed`;
-    say(byId("episode-count"), shown.length === 0 ? `None of ${plural(run.replays.length, "episode")} is like that.` : `${shown.length} of ${plural(run.replays.length, "episode")}, ${failures}`);
+    say(
+      byId("episode-count"),
+      shown.length === 0
+        ? `None of ${plural(run.replays.length, "episode")} is like that.`
+        : `${shown.length} of ${plural(run.replays.length, "episode")}, ${failures}`,
+    );
     for (const button of host.querySelectorAll("button")) {
       const current = Number(button.dataset.episode) === chosen;
-      if (current) button.setAttribute("aria-current", "true"); else button.removeAttribute("aria-current");
+      if (current) button.setAttribute("aria-current", "true");
+      else button.removeAttribute("aria-current");
     }
   }
 
@@ -51,7 +70,8 @@
   /** Other filters: the episode stays if it is still listed, else the first that is. */
   function filter() {
     const shown = listed();
-    if (shown.length > 0 && !shown.includes(chosen)) choose(shown[0]); else drawList();
+    if (shown.length > 0 && !shown.includes(chosen)) choose(shown[0]);
+    else drawList();
   }
 
   /** Prepares the section, once. */

@@ -110,8 +110,13 @@
     for (const run of runs) {
       const key = JSON.stringify([run.task, run.method]);
       if (!groups.has(key)) {
-        const names = [tasks.size > 1 ? run.task ?? "unknown task" : null, run.method ?? "unknown method"];
-        groups.set(key, { key, label: names.filter((name) => name !== null).join(" · "), number: groups.size, runs: [] });
+        const names = [tasks.size > 1 ? (run.task ?? "unknown task") : null, run.method ?? "unknown method"];
+        groups.set(key, {
+          key,
+          label: names.filter((name) => name !== null).join(" · "),
+          number: groups.size,
+          runs: [],
+        });
       }
       groups.get(key).runs.push(run);
     }

@@ -13,7 +13,11 @@
 
   function facts(run) {
     if (run.facts.length === 0) return none("Nothing is known about this run.");
-    return make("dl", { class: "facts" }, ...run.facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+    return make(
+      "dl",
+      { class: "facts" },
+      ...run.facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]),
+    );
   }
 
   /** Only a link to a file next to the page, or above it, is one: whatever else stands there is shown as text. */
@@ -23,43 +27,98 @@
 
   function files(run) {
     if (run.files.length === 0) return none("No files were found.");
-    const item = (file) => make("li", {},
-      isRelative(file.href) ? make("a", { href: file.href }, file.name) : file.name,
-      make("span", { class: "size" }, bytes(file.bytes)));
+    const item = (file) =>
+      make(
+        "li",
+        {},
+        isRelative(file.href) ? make("a", { href: file.href }, file.name) : file.name,
+        make("span", { class: "size" }, bytes(file.bytes)),
+      );
     return make("ul", { class: "files" }, ...run.files.map(item));
   }
 
   function evaluations(run) {
     if (run.evaluations.length === 0) return none("Its policies were not evaluated.");
-    const titles = ["maps", "actions", "episodes", "success", "95 % interval", "steps, mean", "dead ends", "out of time", "cut off"];
+    const titles = [
+      "maps",
+      "actions",
+      "episodes",
+      "success",
+      "95 % interval",
+      "steps, mean",
+      "dead ends",
+      "out of time",
+      "cut off",
+    ];
     const row = (one) => [
-      one.held_out ? "held-out" : "training", one.greedy ? "most likely" : "drawn", count(one.episodes), share(one.success),
-      `${share(one.low)} to ${share(one.high)}`, measure(one.length), count(one.dead_ends), count(one.out_of_time), count(one.cut_off)];
+      one.held_out ? "held-out" : "training",
+      one.greedy ? "most likely" : "drawn",
+      count(one.episodes),
+      share(one.success),
+      `${share(one.low)} to ${share(one.high)}`,
+      measure(one.length),
+      count(one.dead_ends),
+      count(one.out_of_time),
+      count(one.cut_off),
+    ];
     return table("Evaluations", titles, run.evaluations.map(row), [2, 3, 4, 5, 6, 7, 8]);
   }
 
   function policies(run) {
     if (run.policies.length === 0) return none("No policy has been updated.");
-    const titles = ["state", "updates", "samples", "policy loss", "value loss", "entropy", "KL divergence", "clipped", "gradient norm"];
+    const titles = [
+      "state",
+      "updates",
+      "samples",
+      "policy loss",
+      "value loss",
+      "entropy",
+      "KL divergence",
+      "clipped",
+      "gradient norm",
+    ];
     const row = (one) => [
-      one.state, count(one.updates), count(one.samples), measure(one.policy_loss), measure(one.value_loss), measure(one.entropy),
-      measure(one.kl), share(one.clipped), measure(one.gradient)];
+      one.state,
+      count(one.updates),
+      count(one.samples),
+      measure(one.policy_loss),
+      measure(one.value_loss),
+      measure(one.entropy),
+      measure(one.kl),
+      share(one.clipped),
+      measure(one.gradient),
+    ];
     return table("The last update of each policy", titles, run.policies.map(row), [1, 2, 3, 4, 5, 6, 7, 8]);
   }
 
   /** A wide table scrolls by itself, with the keyboard too. */
   function scrolling(label, content) {
-    return content.localName === "table" ? make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, content) : content;
+    return content.localName === "table"
+      ? make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, content)
+      : content;
   }
 
   function drawSettings() {
     const wanted = byId("config-filter").value.trim().toLowerCase();
-    const found = settings.filter(([name, value]) => name.toLowerCase().includes(wanted) || value.toLowerCase().includes(wanted));
+    const found = settings.filter(
+      ([name, value]) => name.toLowerCase().includes(wanted) || value.toLowerCase().includes(wanted),
+    );
     const host = byId("config");
     host.hidden = found.length === 0;
-    say(byId("config-count"), settings.length === 0 ? "Its settings could not be read." : `${found.length} of ${plural(settings.length, "setting")}`);
+    say(
+      byId("config-count"),
+      settings.length === 0
+        ? "Its settings could not be read."
+        : `${found.length} of ${plural(settings.length, "setting")}`,
+    );
     if (changed(host, JSON.stringify(found))) {
-      host.replaceChildren(table("Settings", ["setting", "value"], found.map(([name, value]) => [make("code", {}, name), make("code", {}, value)])));
+      host.replaceChildren(
+        table(
+          "Settings",
+          ["setting", "value"],
+          found.map(([name, value]) => [make("code", {}, name), make("code", {}, value)]),
+        ),
+      );
     }
   }
 

@@ -1,0 +1,42 @@
+// What curves can show, and over what: the names of the columns in the data, and how their values are written.
+(() => {
+  "use strict";
+
+  const { count, measure, share, short, duration } = report.numbers;
+
+  const percent = { tick: (value) => `${Math.round(100 * value)} %`, text: share, range: [-0.03, 1.03] };
+  const number = { tick: short, text: measure };
+
+  /** What is drawn: its name, how it stands on the axis (`tick`) and in a text, and the ends of the axis where they are fixed. */
+  const QUANTITIES = {
+    success: { label: "Success rate", ...percent },
+    return: { label: "Unshaped return", ...number },
+    length: { label: "Steps of an episode", ...number },
+    shaped_return: { label: "Shaped return", ...number },
+    states: { label: "States of the machine", ...number },
+    counterexamples: { label: "Counterexamples", ...number },
+  };
+
+  /** What it is drawn over. */
+  const AXES = {
+    iteration: { label: "iterations", title: "iteration", tick: short, text: count },
+    steps: { label: "environment steps", title: "environment step", tick: short, text: count },
+    seconds: { label: "wall time", title: "wall time", tick: duration, text: duration },
+  };
+
+  /** What the band around a mean shows. */
+  const SPREADS = [
+    ["deviation", "standard deviation"],
+    ["range", "lowest to highest"],
+    ["none", "none"],
+  ];
+
+  /** How many iterations are averaged into a point. */
+  const SMOOTHINGS = [
+    ["1", "none"],
+    ["5", "mean of 5 iterations"],
+    ["15", "mean of 15 iterations"],
+  ];
+
+  report.quantities = { QUANTITIES, AXES, SPREADS, SMOOTHINGS };
+})();
