@@ -42,7 +42,7 @@
   function duration(seconds) {
     if (missing(seconds)) return DASH;
     if (seconds === 0) return "0 s";
-    if (seconds < 0.001) return `${(1e6 * seconds).toPrecision(2)} µs`;
+    if (seconds < 0.001) return `${Number((1e6 * seconds).toPrecision(2))} µs`;
     if (seconds < 1) return `${Number((1000 * seconds).toPrecision(3))} ms`;
     if (seconds < 60) return `${Number(seconds.toPrecision(3))} s`;
     const two = (number) => String(number).padStart(2, "0");
