@@ -10,6 +10,7 @@ import numpy.typing as npt
 from formrl.records import Difference, Edge, LearnResult, Report, Steps
 
 __all__ = [
+    "__version__",
     "BoundMachine",
     "Learner",
     "Machine",
@@ -28,6 +29,8 @@ __all__ = [
     "run_command",
     "write_traces",
 ]
+
+__version__: str
 
 _Kind = Literal["goal", "dead-end", "incomplete"]
 _Labels = Iterable[str] | int | npt.NDArray[np.bool_]

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::{self, Class};
+use crate::files;
 use crate::logic::{Signature, texts, type_name};
 use crate::machine::BoundMachine;
 
@@ -301,31 +302,55 @@ pub fn write_traces(
     signature: Option<&Signature>,
 ) -> PyResult<usize> {
     let failed = |error: std::io::Error| errors::file(&path, &error);
-    let file = BufWriter::new(File::create(&path).map_err(failed)?);
     let gzipped = path.extension().is_some_and(|extension| extension == "gz");
-    let mut out: Box<dyn Write> = if gzipped {
-        Box::new(GzEncoder::new(file, Compression::default()))
-    } else {
-        Box::new(file)
-    };
-    if let Some(signature) = signature {
-        let atoms: Vec<String> = (signature.signature.atoms().iter())
-            .map(|atom| format!("\"{atom}\""))
-            .collect();
-        writeln!(out, "{{\"signature\":[{}]}}", atoms.join(",")).map_err(failed)?;
-    }
-    let mut count = 0;
-    for trace in traces.try_iter()? {
-        let trace = Trace::read(&trace?, signature)?;
-        let line = match signature {
-            Some(signature) => trace
-                .over(&signature.signature)?
-                .to_json(&signature.signature),
-            None => trace.to_json(),
+    files::replace(&path, |file| {
+        let mut out = if gzipped {
+            Out::Gzipped(GzEncoder::new(file, Compression::default()))
+        } else {
+            Out::Plain(file)
         };
-        writeln!(out, "{line}").map_err(failed)?;
-        count += 1;
+        if let Some(signature) = signature {
+            let atoms: Vec<String> = (signature.signature.atoms().iter())
+                .map(|atom| format!("\"{atom}\""))
+                .collect();
+            out.line(&format!("{{\"signature\":[{}]}}", atoms.join(",")))
+                .map_err(failed)?;
+        }
+        let mut count = 0;
+        for trace in traces.try_iter()? {
+            let trace = Trace::read(&trace?, signature)?;
+            let line = match signature {
+                Some(signature) => trace
+                    .over(&signature.signature)?
+                    .to_json(&signature.signature),
+                None => trace.to_json(),
+            };
+            out.line(&line).map_err(failed)?;
+            count += 1;
+        }
+        out.finish().map_err(failed)?;
+        Ok(count)
+    })
+}
+
+/// A trace file being written.
+enum Out<'a> {
+    Plain(&'a mut BufWriter<File>),
+    Gzipped(GzEncoder<&'a mut BufWriter<File>>),
+}
+
+impl Out<'_> {
+    fn line(&mut self, line: &str) -> std::io::Result<()> {
+        match self {
+            Self::Plain(out) => writeln!(out, "{line}"),
+            Self::Gzipped(out) => writeln!(out, "{line}"),
+        }
     }
-    out.flush().map_err(failed)?;
-    Ok(count)
+
+    fn finish(self) -> std::io::Result<()> {
+        match self {
+            Self::Plain(_) => Ok(()),
+            Self::Gzipped(out) => out.finish().map(drop),
+        }
+    }
 }

@@ -72,6 +72,7 @@ def test_errors_name_their_place(tmp_path: Path, signature: Signature) -> None:
         Trace("goal", [["blue"]], signature)
     with pytest.raises(formrl.LabelError, match="blue"):
         formrl.write_traces(tmp_path / "t.jsonl", [Trace("goal", [["blue"]])], signature)
+    assert not list(tmp_path.glob("t.jsonl*")), "nothing half-written is left behind"
     with pytest.raises(TypeError, match="Trace"):
         formrl.write_traces(tmp_path / "t.jsonl", ["goal"])  # type: ignore[list-item]
     with pytest.raises(formrl.FileError):
