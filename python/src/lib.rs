@@ -2,8 +2,10 @@
 //! rooms that Python sees. What can be said in Python itself stands in the folder `formrl` beside this one.
 
 mod batch;
+mod bound;
 mod cli;
 mod errors;
+mod files;
 mod learn;
 mod logic;
 mod machine;
@@ -15,8 +17,14 @@ use pyo3::prelude::*;
 
 #[pymodule(name = "_native")]
 mod native {
+    /// The version of the package.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "what Python calls it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use crate::batch::Monitors;
+    #[pymodule_export]
+    use crate::bound::BoundMachine;
     #[pymodule_export]
     use crate::cli::run_command;
     #[pymodule_export]
@@ -24,7 +32,7 @@ mod native {
     #[pymodule_export]
     use crate::logic::Signature;
     #[pymodule_export]
-    use crate::machine::{BoundMachine, Machine};
+    use crate::machine::Machine;
     #[pymodule_export]
     use crate::monitor::{Monitor, Step};
     #[pymodule_export]

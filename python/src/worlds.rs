@@ -104,6 +104,9 @@ impl Task {
     }
 }
 
+/// So many have a stream of random numbers of their own.
+const MOST_WORLDS: usize = 1 << 22;
+
 /// Many worlds of one task. Arrays that are passed in are written to in place; Python's lock is not held meanwhile.
 #[pyclass(module = "formrl")]
 pub struct Worlds {
@@ -140,6 +143,11 @@ impl Worlds {
             actions: choice("actions", actions, &ACTIONS)?,
             starts: choice("starts", starts, &STARTS)?,
         };
+        if n > MOST_WORLDS {
+            return Err(PyValueError::new_err(format!(
+                "{n} worlds: there can be {MOST_WORLDS} at most"
+            )));
+        }
         let split = if held_out {
             Split::HeldOut
         } else {
@@ -194,7 +202,7 @@ impl Worlds {
     /// Takes one action in every world and writes what came of it.
     ///
     /// `autoreset` is `"next"`: a world that was over begins its next episode in place of the action; `"same"`: a world that
-    /// is over now does so at once, and what was seen last goes to `final`; or `"off"`: it stands still.
+    /// is over now does so at once, and what was seen last goes to `last` and `last_labels`; or `"off"`: it stands still.
     #[pyo3(signature = (actions, observations, rewards, terminated, truncated, labels, *, autoreset="next", last=None, last_labels=None))]
     #[allow(clippy::too_many_arguments, reason = "the arrays that a step fills")]
     fn step(
