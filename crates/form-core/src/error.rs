@@ -133,6 +133,17 @@ impl Error {
         }
     }
 
+    /// The file that the error is in, where it is known.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Syntax(snippet) => snippet.file(),
+            Self::Json { file, .. } => Some(file.as_str()).filter(|file| !file.is_empty()),
+            Self::Io { path, .. } => Some(path),
+            Self::Within { source, .. } => source.file(),
+            _ => None,
+        }
+    }
+
     /// The line and column of the error, from 1, where it has them.
     pub fn position(&self) -> Option<(usize, usize)> {
         match self {
@@ -274,6 +285,11 @@ impl Snippet {
     pub fn in_file(mut self, name: &str) -> Self {
         self.file.get_or_insert_with(|| name.to_owned());
         self
+    }
+
+    /// The file, where it is known.
+    pub fn file(&self) -> Option<&str> {
+        self.file.as_deref()
     }
 
     /// Line and column, from 1.

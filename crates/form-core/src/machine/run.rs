@@ -124,6 +124,21 @@ impl Monitor {
         }
     }
 
+    /// A monitor as another one was left: its [state](Self::state), what it had [seen](Self::seen) there and the
+    /// [newest](Self::newest) observation.
+    pub fn resumed(
+        machine: &BoundMachine,
+        state: StateId,
+        seen: &AtomSet,
+        newest: &AtomSet,
+    ) -> Self {
+        let mut monitor = Self::new(machine);
+        monitor.run.state = state;
+        monitor.run.seen.copy_from(seen);
+        monitor.compressor.last.copy_from(newest);
+        monitor
+    }
+
     /// The current state.
     #[inline]
     pub fn state(&self) -> StateId {
@@ -154,5 +169,39 @@ impl Monitor {
     pub fn reset(&mut self, machine: &BoundMachine) {
         self.run.reset(machine);
         self.compressor.reset();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logic::signature::Signature;
+    use crate::machine::machine::Machine;
+
+    #[test]
+    fn a_resumed_monitor_goes_on_like_the_one_it_was_taken_from() {
+        let machine: Machine =
+            "initial u0\naccept acc\nu0 -> u1 : forall X. p(X)\nu1 -> u2 : goal\nu2 -> acc : goal"
+                .parse()
+                .unwrap();
+        let signature = Signature::parse(["p(a)", "p(b)", "goal"]).unwrap();
+        let machine = machine.bind(&signature).unwrap();
+        let labels = ["p(a)", "p(a)", "p(b)", "goal", "goal", "p(a)", "goal"];
+        let observe = |monitor: &mut Monitor, label: &str| {
+            monitor.observe(&machine, &signature.observation([label]).unwrap())
+        };
+        for stop in 0..labels.len() {
+            let mut monitor = Monitor::new(&machine);
+            for label in &labels[..stop] {
+                observe(&mut monitor, label);
+            }
+            let mut resumed =
+                Monitor::resumed(&machine, monitor.state(), monitor.seen(), monitor.newest());
+            for label in &labels[stop..] {
+                let expected = observe(&mut monitor, label);
+                assert_eq!(observe(&mut resumed, label), expected);
+            }
+            assert_eq!(resumed.state(), machine.machine().accept());
+        }
     }
 }

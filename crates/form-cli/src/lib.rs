@@ -1,0 +1,110 @@
+//! The commands of the binary `form`: one file a subcommand, each a thin layer over the libraries.
+//!
+//! [`main_with`] is all there is to see: the binary calls it, and so does the Python package. A process calls it once, since it
+//! may take over Ctrl-C, standard input and the threads.
+
+mod bench;
+mod check;
+mod convert;
+mod diff;
+mod draw;
+mod eval;
+mod follow;
+mod ground;
+mod input;
+mod learn;
+mod output;
+mod play;
+mod record;
+mod reproduce;
+mod show;
+mod tasks;
+mod traces;
+mod train;
+mod transfer;
+mod world;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::{Parser, Subcommand};
+
+/// First-order reward machines: learn, check, draw, ground, compare and convert them, walk their worlds, and train policies with them.
+#[derive(Parser)]
+#[command(name = "form", version, about, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Learn(learn::Args),
+    Check(check::Args),
+    Show(show::Args),
+    Convert(convert::Args),
+    Ground(ground::Args),
+    Diff(diff::Args),
+    Traces(traces::Args),
+    Tasks(tasks::Args),
+    Draw(draw::Args),
+    Record(record::Args),
+    Play(play::Args),
+    Train(train::Args),
+    Eval(eval::Args),
+    Transfer(transfer::Args),
+    Reproduce(reproduce::Args),
+    Bench(bench::Args),
+}
+
+/// What a command came to.
+enum Answer {
+    Yes,
+    No,
+}
+
+/// Runs the command that the arguments, the first being the program's own name, ask for.
+///
+/// The exit code: 0 done, 1 the answer is "no", 2 bad input or usage.
+pub fn main_with(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let code = match Cli::try_parse_from(args) {
+        Ok(cli) => run(&cli.command),
+        Err(asked) => {
+            // If even that cannot be written, there is nobody to tell.
+            let _ = asked.print();
+            u8::try_from(asked.exit_code()).unwrap_or(2)
+        }
+    };
+    // A module of Python does not see the end of the process.
+    let _ = std::io::stdout().flush();
+    code
+}
+
+fn run(command: &Command) -> u8 {
+    let result = match command {
+        Command::Learn(args) => learn::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Show(args) => show::run(args),
+        Command::Convert(args) => convert::run(args),
+        Command::Ground(args) => ground::run(args),
+        Command::Diff(args) => diff::run(args),
+        Command::Traces(args) => traces::run(args),
+        Command::Tasks(args) => tasks::run(args),
+        Command::Draw(args) => draw::run(args),
+        Command::Record(args) => record::run(args),
+        Command::Play(args) => play::run(args),
+        Command::Train(args) => train::run(args),
+        Command::Eval(args) => eval::run(args),
+        Command::Transfer(args) => transfer::run(args),
+        Command::Reproduce(args) => reproduce::run(args),
+        Command::Bench(args) => bench::run(args),
+    };
+    match result {
+        Ok(Answer::Yes) => 0,
+        Ok(Answer::No) => 1,
+        Err(error) => {
+            output::remark(&format!("error: {}", output::message(&error)));
+            2
+        }
+    }
+}

@@ -1,0 +1,147 @@
+"""What questions to machines and learners are answered with: plain records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from formrl._native import Machine, Signature
+
+Outcome = Literal[
+    "minimal", "time-limit", "state-limit", "memory-limit", "interrupted", "contradictory"
+]
+"""What came of learning."""
+
+
+class Edge(NamedTuple):
+    """An edge of a machine."""
+
+    source: str
+    formula: str
+    target: str
+    reward: float | None = None
+    """Its own reward; without one it is 1 into the accepting state and 0 elsewhere."""
+
+
+class Steps(NamedTuple):
+    """What an observation did to each of many monitors."""
+
+    states: npt.NDArray[np.int32]
+    """The number of the state after it."""
+    rewards: npt.NDArray[np.float64]
+    over: npt.NDArray[np.bool_]
+    """Whether that state is terminal."""
+    changed: npt.NDArray[np.bool_]
+    """Whether it is another one than before."""
+
+
+class Reaction(NamedTuple):
+    """How a machine reacted to an observation."""
+
+    state: str
+    progress: Literal["running", "accepted", "rejected"]
+    reward: float
+
+
+class Difference(NamedTuple):
+    """A shortest trace on which two machines differ, at its last observation."""
+
+    trace: list[list[str]]
+    first: Reaction
+    second: Reaction
+
+
+class Overlap(NamedTuple):
+    """Two edges of one state with different targets that can hold together."""
+
+    state: str
+    first: int
+    """The number of the earlier edge, which wins."""
+    second: int
+    witness: str
+    """Observations after which both hold."""
+    in_a_run: bool | None
+    """Whether a run can come there; `None` if that is not known."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is wrong with a machine, whatever the traces."""
+
+    deterministic: bool
+    """Whether no two edges with different targets can hold together, proven for every pair."""
+    overlaps: list[Overlap]
+    never_fire: list[tuple[int, Literal["contradiction", "shadowed", "left-before"]]]
+    """Edges, by number, that no run takes, and why."""
+    unreachable: list[str]
+    """States that no run reaches."""
+    cannot_accept: list[str]
+    """States from which no run accepts."""
+    without_positive_atom: list[int]
+    """Edges, by number, that hold when nothing in particular is observed."""
+    undecided: list[list[int]] = field(default_factory=list)
+    """Questions about an edge or a pair of them that were too large to decide."""
+
+    @property
+    def problems(self) -> list[str]:
+        """All of it in words; empty if there is nothing to complain about."""
+        found = [
+            f"in {o.state}, edges {o.first} and {o.second} can hold together: {o.witness}"
+            for o in self.overlaps
+        ]
+        found += [f"edge {edge} never fires: {why}" for edge, why in self.never_fire]
+        found += [f"state {state} cannot be reached" for state in self.unreachable]
+        found += [f"from state {state} no run accepts" for state in self.cannot_accept]
+        found += [f"edge {edge} has no positive atom" for edge in self.without_positive_atom]
+        found += [f"too large to decide: edges {edges}" for edges in self.undecided]
+        return found
+
+    def __bool__(self) -> bool:
+        """Whether there is nothing to complain about."""
+        return not self.problems
+
+
+class Round(NamedTuple):
+    """What one number of states took."""
+
+    states: int
+    counterexamples: int
+    steps: int
+    solver_calls: int
+    clauses: int
+    seconds: float
+    refuted: bool
+    """Whether it was proven that so many states do not suffice."""
+
+
+@dataclass(frozen=True)
+class LearnResult:
+    """What came of learning. A limit that was reached is an outcome like others."""
+
+    machine: Machine | None
+    """The smallest machine; after a limit the best one so far, if one was found."""
+    outcome: Outcome
+    states: int | None
+    """The states of the machine, the accepting and the rejecting one not counted."""
+    cost: int | None
+    """Its edges and literals together."""
+    at_least_states: int
+    """No machine with fewer states is consistent with the traces."""
+    at_least_cost: int
+    """With just that many states, no machine has fewer edges and literals."""
+    contradictions: list[tuple[int, int]]
+    """Pairs of traces that contradict each other, numbered as different ones were added."""
+    rounds: list[Round]
+    signature: Signature
+    traces: int
+    """How many different traces there were."""
+    seconds: float
+
+    @property
+    def minimal(self) -> bool:
+        """Whether the machine is proven to be the smallest."""
+        return self.outcome == "minimal"

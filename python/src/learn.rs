@@ -1,0 +1,336 @@
+//! `form_learn`: the smallest machine for some traces, learnt on a thread of its own while Python goes on, listens for Ctrl-C
+//! and tells how far it has come.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use form_learn::{Limits, Options, Outcome, Round, StopReason};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyString, PyType};
+
+use crate::errors::{self, record};
+use crate::logic::Signature;
+use crate::machine::Machine;
+use crate::trace::{Trace, read_traces};
+
+/// How often Python is asked whether somebody pressed Ctrl-C.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Learns the smallest machine from traces that keep coming.
+///
+/// >>> from formrl import Learner, Signature, Trace
+/// >>> learner = Learner(Signature(["yellow(o0)", "yellow(o1)", "goal"]))
+/// >>> learner.add(Trace("goal", [["yellow(o0)"], ["goal"]]))
+/// 0
+/// >>> learner.add(("incomplete", [["goal"]]))
+/// 1
+/// >>> result = learner.learn()
+/// >>> result.outcome, result.states, result.cost
+/// ('minimal', 2, 4)
+#[pyclass(module = "formrl", frozen)]
+pub struct Learner {
+    signature: Py<Signature>,
+    learner: Mutex<form_learn::Learner>,
+}
+
+#[pymethods]
+impl Learner {
+    #[new]
+    #[pyo3(signature = (signature, *, kappa=1, propositional=false, cyclic=false, forall_alone=true))]
+    fn new(
+        signature: Py<Signature>,
+        kappa: usize,
+        propositional: bool,
+        cyclic: bool,
+        forall_alone: bool,
+    ) -> PyResult<Self> {
+        if !(1..=64).contains(&kappa) {
+            return Err(PyValueError::new_err("kappa is a number from 1 to 64"));
+        }
+        let options = Options {
+            first_order: !propositional,
+            max_disjuncts: kappa,
+            cyclic,
+            forall_alone,
+        };
+        let learner = form_learn::Learner::new(&signature.get().signature, &options);
+        Ok(Self {
+            signature,
+            learner: Mutex::new(learner),
+        })
+    }
+
+    /// Adds a trace; its number, or `None` if it was there already.
+    fn add(&self, py: Python<'_>, trace: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+        let signature = self.signature.get();
+        let trace = Trace::read(trace, Some(signature))?.over(&signature.signature)?;
+        Ok(py.detach(|| self.lock().add(&trace)))
+    }
+
+    /// The smallest machine that is consistent with all traces added so far, as a `LearnResult`.
+    #[pyo3(signature = (*, max_states=10, time_limit=None, memory_limit=None, progress=None))]
+    fn learn<'py>(
+        &self,
+        py: Python<'py>,
+        max_states: usize,
+        time_limit: Option<f64>,
+        memory_limit: Option<u64>,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if max_states == 0 {
+            return Err(PyValueError::new_err("max_states is at least 1"));
+        }
+        let time = time_limit.map(Duration::try_from_secs_f64).transpose();
+        let time = time
+            .map_err(|_| PyValueError::new_err("time_limit is a number of seconds, not below 0"))?;
+        let limits = Limits {
+            max_states,
+            time,
+            memory: memory_limit.map(|mib| mib.saturating_mul(1 << 20)),
+            interrupt: Some(Arc::new(AtomicBool::new(false))),
+            progress: Some(Arc::new(AtomicUsize::new(0))),
+        };
+        let start = Instant::now();
+        let work = || -> form_learn::Result<_> {
+            let mut learner = self.lock();
+            let outcome = learner.learn(&limits)?;
+            Ok((outcome, learner.rounds().to_vec(), learner.traces()))
+        };
+        let found = watched(py, &limits, progress.as_ref(), work)?;
+        let (outcome, rounds, traces) = found.map_err(|error| errors::learning(&error))?;
+        let seconds = start.elapsed().as_secs_f64();
+        self.result(py, &outcome, &rounds, traces, seconds)
+    }
+
+    /// How many different traces there are.
+    #[getter]
+    fn traces(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.lock().traces())
+    }
+
+    /// What can be observed.
+    #[getter]
+    fn signature(&self, py: Python<'_>) -> Py<Signature> {
+        self.signature.clone_ref(py)
+    }
+}
+
+impl Learner {
+    fn lock(&self) -> std::sync::MutexGuard<'_, form_learn::Learner> {
+        // A learner that panicked has been left as it was between two questions to its solver.
+        self.learner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn result<'py>(
+        &self,
+        py: Python<'py>,
+        outcome: &Outcome,
+        rounds: &[Round],
+        traces: usize,
+        seconds: f64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        static RESULT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        static ROUND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        let learnt = outcome.learnt();
+        let machine = learnt.map(|learnt| Machine::of(learnt.machine.clone()));
+        let (name, at_least) = match outcome {
+            Outcome::Minimal(learnt) => ("minimal", (learnt.states, learnt.cost.size)),
+            Outcome::Stopped {
+                reason,
+                at_least_states,
+                at_least_cost,
+                ..
+            } => (stop_name(*reason), (*at_least_states, *at_least_cost)),
+            Outcome::Contradictory(_) => ("contradictory", (0, 0)),
+        };
+        let contradictions = match outcome {
+            Outcome::Contradictory(pairs) => pairs.clone(),
+            _ => Vec::new(),
+        };
+        let rounds = (rounds.iter())
+            .map(|round| {
+                record(py, &ROUND, "Round")?.call1((
+                    round.states,
+                    round.counterexamples,
+                    round.steps,
+                    round.solver_calls,
+                    round.clauses,
+                    round.time.as_secs_f64(),
+                    round.refuted,
+                ))
+            })
+            .collect::<PyResult<Vec<_>>>()?;
+        record(py, &RESULT, "LearnResult")?.call1((
+            machine,
+            name,
+            learnt.map(|learnt| learnt.states),
+            learnt.map(|learnt| learnt.cost.size),
+            at_least.0,
+            at_least.1,
+            contradictions,
+            rounds,
+            self.signature.clone_ref(py),
+            traces,
+            seconds,
+        ))
+    }
+}
+
+fn stop_name(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Time => "time-limit",
+        StopReason::States => "state-limit",
+        StopReason::Memory => "memory-limit",
+        StopReason::Interrupted => "interrupted",
+    }
+}
+
+/// Does the work on another thread, without Python's lock; meanwhile signals are served and `progress` is called with the number
+/// of states being tried. An exception of either ends the work.
+fn watched<T: Send>(
+    py: Python<'_>,
+    limits: &Limits,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    let states = || {
+        let states = limits.progress.as_ref();
+        states.map_or(0, |states| states.load(Ordering::Relaxed))
+    };
+    let interrupt = || {
+        if let Some(interrupt) = &limits.interrupt {
+            interrupt.store(true, Ordering::Relaxed);
+        }
+    };
+    std::thread::scope(|scope| {
+        let (done, waiting) = channel();
+        scope.spawn(move || {
+            // Whoever waits for it may have been told to stop waiting.
+            let _ = done.send(work());
+        });
+        // A receiver is not for several threads, and here only one has it at a time.
+        let waiting = Mutex::new(waiting);
+        let mut told = 0;
+        let mut failure = None;
+        loop {
+            let answer = py.detach(|| {
+                let waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                waiting.recv_timeout(PAUSE)
+            });
+            let trying = states();
+            let mut listen = || -> PyResult<()> {
+                py.check_signals()?;
+                if let (Some(progress), true) = (progress, trying != told) {
+                    told = trying;
+                    progress.call1((trying,))?;
+                }
+                Ok(())
+            };
+            if failure.is_none()
+                && let Err(error) = listen()
+            {
+                interrupt();
+                failure = Some(error);
+            }
+            match (answer, failure.take()) {
+                (Ok(_), Some(error)) => return Err(error),
+                (Ok(answer), None) => return Ok(answer),
+                (Err(RecvTimeoutError::Timeout), still) => failure = still,
+                (Err(RecvTimeoutError::Disconnected), error) => {
+                    let lost = || {
+                        let message = "the learner gave up: a defect, please report it";
+                        errors::raise(errors::Class::Learn, message, None, None, None)
+                    };
+                    return Err(error.unwrap_or_else(lost));
+                }
+            }
+        }
+    })
+}
+
+/// The smallest machine that is consistent with traces: a collection of them, pairs of kind and steps, or a file.
+///
+/// >>> import formrl
+/// >>> traces = [
+/// ...     ("goal", [["yellow(o0)"], ["goal"]]),
+/// ...     ("goal", [["yellow(o1)"], ["goal"]]),
+/// ...     ("incomplete", [["goal"]]),
+/// ...     ("incomplete", [["yellow(o0)"], ["yellow(o1)"]]),
+/// ... ]
+/// >>> result = formrl.learn(traces)
+/// >>> result.outcome
+/// 'minimal'
+/// >>> [edge.formula for edge in result.machine.edges]
+/// ['exists X. yellow(X)', 'goal']
+#[pyfunction]
+#[pyo3(signature = (
+    traces, signature=None, *, kappa=1, propositional=false, cyclic=false, forall_alone=true, max_states=10,
+    time_limit=None, memory_limit=None, progress=None
+))]
+#[allow(clippy::too_many_arguments, reason = "keywords of a Python function")]
+pub fn learn<'py>(
+    py: Python<'py>,
+    traces: &Bound<'py, PyAny>,
+    signature: Option<Py<Signature>>,
+    kappa: usize,
+    propositional: bool,
+    cyclic: bool,
+    forall_alone: bool,
+    max_states: usize,
+    time_limit: Option<f64>,
+    memory_limit: Option<u64>,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let given = signature.as_ref().map(Py::get);
+    let is_path = traces.is_instance_of::<PyString>() || traces.hasattr("__fspath__")?;
+    let traces = if is_path {
+        let path: PathBuf = traces.extract()?;
+        Bound::new(py, read_traces(py, path, given)?)?.into_any()
+    } else {
+        traces.clone()
+    };
+    let items = traces.try_iter().map_err(|_| {
+        errors::wrong_type(format!(
+            "expected traces as a collection or a file, not {}",
+            crate::logic::type_name(&traces)
+        ))
+    })?;
+    let traces = items
+        .map(|trace| Trace::read(&trace?, given))
+        .collect::<PyResult<Vec<Trace>>>()?;
+    let signature = match signature {
+        Some(signature) => signature,
+        None => Py::new(py, Signature::of(union(&traces)))?,
+    };
+    let learner = Learner::new(signature, kappa, propositional, cyclic, forall_alone)?;
+    {
+        let over = &learner.signature.get().signature;
+        let mut inner = learner.lock();
+        for trace in &traces {
+            inner.add(&trace.over(over)?);
+        }
+    }
+    learner.learn(py, max_states, time_limit, memory_limit, progress)
+}
+
+/// What can be observed in all of these.
+fn union(traces: &[Trace]) -> Arc<form_core::Signature> {
+    let mut all: Option<Arc<form_core::Signature>> = None;
+    for trace in traces {
+        let joined = match &all {
+            None => trace.signature.clone(),
+            Some(all) if Arc::ptr_eq(all, &trace.signature) => continue,
+            Some(all) if (trace.signature.atoms().iter()).all(|atom| all.id_of(atom).is_some()) => {
+                continue;
+            }
+            Some(all) => Arc::new(all.union(&trace.signature)),
+        };
+        all = Some(joined);
+    }
+    all.unwrap_or_default()
+}

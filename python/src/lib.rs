@@ -1,0 +1,31 @@
+//! The native half of the Python package `formrl`: what the crates of this workspace can do, one file for each of their
+//! rooms that Python sees. What can be said in Python itself stands in the folder `formrl` beside this one.
+
+mod batch;
+mod cli;
+mod errors;
+mod learn;
+mod logic;
+mod machine;
+mod monitor;
+mod trace;
+
+use pyo3::prelude::*;
+
+#[pymodule(name = "_native")]
+mod native {
+    #[pymodule_export]
+    use crate::batch::Monitors;
+    #[pymodule_export]
+    use crate::cli::run_command;
+    #[pymodule_export]
+    use crate::learn::{Learner, learn};
+    #[pymodule_export]
+    use crate::logic::Signature;
+    #[pymodule_export]
+    use crate::machine::{BoundMachine, Machine};
+    #[pymodule_export]
+    use crate::monitor::{Monitor, Step};
+    #[pymodule_export]
+    use crate::trace::{Recorder, Trace, TraceReader, read_signature, read_traces, write_traces};
+}

@@ -1,0 +1,268 @@
+//! `form_core`'s logic: signatures, and reading observations from what Python programs have at hand.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use form_core::{AtomId, AtomSet};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
+
+use crate::errors::{self, Class};
+
+/// The ground atoms that can be observed, in natural order.
+///
+/// >>> from formrl import Signature
+/// >>> signature = Signature(["yellow(o10)", "yellow(o2)", "goal"])
+/// >>> signature.atoms
+/// ['goal', 'yellow(o2)', 'yellow(o10)']
+/// >>> signature.index("yellow(o2)"), "lava" in signature, len(signature)
+/// (1, False, 3)
+#[pyclass(module = "formrl", frozen, sequence)]
+pub struct Signature {
+    pub signature: Arc<form_core::Signature>,
+    pub ids: Arc<[AtomId]>,
+}
+
+impl Signature {
+    pub fn of(signature: Arc<form_core::Signature>) -> Self {
+        let ids = signature.ids().collect();
+        Self { signature, ids }
+    }
+
+    /// The observation that a Python value stands for.
+    pub fn observation(&self, labels: &Bound<'_, PyAny>) -> PyResult<AtomSet> {
+        observation(&self.signature, &self.ids, labels)
+    }
+}
+
+#[pymethods]
+impl Signature {
+    #[new]
+    fn new(atoms: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let atoms = texts(atoms, "atoms")?;
+        let signature = form_core::Signature::parse(atoms).map_err(|error| errors::core(&error))?;
+        Ok(Self::of(Arc::new(signature)))
+    }
+
+    /// The atoms in order.
+    #[getter]
+    fn atoms(&self) -> Vec<String> {
+        (self.signature.atoms().iter())
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    /// The position of an atom; a `LabelError` if it cannot be observed.
+    fn index(&self, atom: &str) -> PyResult<usize> {
+        let id = self.signature.id_of_written(atom);
+        id.map(AtomId::index).map_err(|error| errors::core(&error))
+    }
+
+    /// An observation as a row of booleans, one an atom.
+    ///
+    /// >>> from formrl import Signature
+    /// >>> Signature(["a", "b", "c"]).encode({"c", "a"}).tolist()
+    /// [True, False, True]
+    fn encode<'py>(&self, labels: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let row = self.row(&self.observation(labels)?);
+        Ok(PyArray1::from_vec(labels.py(), row))
+    }
+
+    /// The atoms of an observation, in order.
+    ///
+    /// >>> from formrl import Signature
+    /// >>> Signature(["a", "b", "c"]).decode(0b110)
+    /// ['b', 'c']
+    fn decode(&self, labels: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+        Ok(self.signature.texts(&self.observation(labels)?))
+    }
+
+    /// The atoms of both.
+    fn union(&self, other: &Self) -> Self {
+        Self::of(Arc::new(self.signature.union(&other.signature)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn __getitem__(&self, index: isize) -> PyResult<String> {
+        let length = self.ids.len() as isize;
+        let index = if index < 0 { index + length } else { index };
+        let id = usize::try_from(index).ok().and_then(|i| self.ids.get(i));
+        id.map(|id| self.signature.atom(*id).to_string())
+            .ok_or_else(|| pyo3::exceptions::PyIndexError::new_err("no atom has this number"))
+    }
+
+    fn __contains__(&self, atom: &Bound<'_, PyAny>) -> bool {
+        atom.cast::<PyString>()
+            .ok()
+            .and_then(|text| text.to_str().ok())
+            .is_some_and(|text| self.signature.id_of_written(text).is_ok())
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other
+            .cast::<Self>()
+            .is_ok_and(|other| other.get().signature == self.signature)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.signature.atoms().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Signature({:?})", self.atoms())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, (Vec<String>,)) {
+        (py.get_type::<Self>().into_any(), (self.atoms(),))
+    }
+}
+
+impl Signature {
+    /// One boolean an atom.
+    pub fn row(&self, set: &AtomSet) -> Vec<bool> {
+        self.ids.iter().map(|id| set.contains(*id)).collect()
+    }
+}
+
+/// The words of a collection; a lone text is taken for the mistake it is.
+pub fn texts(collection: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<String>> {
+    if collection.is_instance_of::<PyString>() {
+        return Err(errors::wrong_type(format!(
+            "expected a collection of {what}, not one text: write [{}]",
+            collection.repr()?
+        )));
+    }
+    let items = collection.try_iter().map_err(|_| {
+        errors::wrong_type(format!(
+            "expected a collection of {what}, not {}",
+            type_name(collection)
+        ))
+    })?;
+    items
+        .map(|item| {
+            let item = item?;
+            item.cast::<PyString>()
+                .map_err(|_| {
+                    errors::wrong_type(format!(
+                        "expected {what} as texts, but one of them is {}",
+                        type_name(&item)
+                    ))
+                })?
+                .to_str()
+                .map(str::to_owned)
+        })
+        .collect()
+}
+
+/// The observation that a Python value stands for: a collection of labels, a row of booleans, or an integer whose bit `i` says
+/// whether atom `i` is there.
+pub fn observation(
+    signature: &form_core::Signature,
+    ids: &[AtomId],
+    labels: &Bound<'_, PyAny>,
+) -> PyResult<AtomSet> {
+    if labels.is_instance_of::<PyInt>() {
+        return from_bits(ids, labels);
+    }
+    if let Ok(row) = labels.cast::<PyArray1<bool>>() {
+        return from_row(ids, &row.readonly());
+    }
+    if labels.is_instance_of::<PyString>() || labels.is_instance_of::<PyBytes>() {
+        return Err(errors::wrong_type(format!(
+            "expected a collection of labels, not one text: write [{}]",
+            labels.repr()?
+        )));
+    }
+    let items = labels.try_iter().map_err(|_| {
+        errors::wrong_type(format!(
+            "expected labels as a collection of texts, a row of booleans or an integer, not {}",
+            type_name(labels)
+        ))
+    })?;
+    let mut set = AtomSet::with_room_for(ids.len());
+    for item in items {
+        let item = item?;
+        let text = item.cast::<PyString>().map_err(|_| {
+            errors::wrong_type(format!("a label is a text, not {}", type_name(&item)))
+        })?;
+        let text = text.to_str()?;
+        set.insert(match signature.id_of_text(text) {
+            Some(id) => id,
+            None => signature
+                .id_of_written(text)
+                .map_err(|error| errors::core(&error))?,
+        });
+    }
+    Ok(set)
+}
+
+fn from_row(ids: &[AtomId], row: &PyReadonlyArray1<'_, bool>) -> PyResult<AtomSet> {
+    if row.len() != ids.len() {
+        return Err(errors::raise(
+            Class::Label,
+            &format!(
+                "expected a row of {} booleans, one an atom of the signature, got {}",
+                ids.len(),
+                row.len()
+            ),
+            None,
+            None,
+            None,
+        ));
+    }
+    let mut set = AtomSet::with_room_for(ids.len());
+    for (id, there) in ids.iter().zip(row.as_array()) {
+        if *there {
+            set.insert(*id);
+        }
+    }
+    Ok(set)
+}
+
+fn from_bits(ids: &[AtomId], bits: &Bound<'_, PyAny>) -> PyResult<AtomSet> {
+    if bits.is_instance_of::<PyBool>() {
+        return Err(errors::wrong_type(
+            "expected labels, not a single truth value".to_owned(),
+        ));
+    }
+    let unknown = || {
+        let message = format!(
+            "the integer {bits} has bits beyond the {} atoms of the signature",
+            ids.len()
+        );
+        errors::raise(Class::Label, &message, None, None, None)
+    };
+    let mut set = AtomSet::with_room_for(ids.len());
+    if let Ok(mut small) = bits.extract::<u64>() {
+        while small != 0 {
+            let i = small.trailing_zeros() as usize;
+            set.insert(*ids.get(i).ok_or_else(unknown)?);
+            small &= small - 1;
+        }
+        return Ok(set);
+    }
+    let bytes = bits
+        .call_method1("to_bytes", (ids.len().div_ceil(8), "little"))
+        .map_err(|_| unknown())?
+        .extract::<Vec<u8>>()?;
+    for (i, byte) in bytes.iter().enumerate() {
+        for bit in (0..8).filter(|bit| byte >> bit & 1 == 1) {
+            set.insert(*ids.get(i * 8 + bit).ok_or_else(unknown)?);
+        }
+    }
+    Ok(set)
+}
+
+/// What a value is, as messages say it.
+pub fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value
+        .get_type()
+        .name()
+        .map_or_else(|_| "something else".to_owned(), |name| name.to_string())
+}

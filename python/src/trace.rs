@@ -1,0 +1,331 @@
+//! `form_core`'s traces: made of lists, recorded from episodes, read from and written to files.
+
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use form_core::{AtomSet, Kind, TraceFile};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors::{self, Class};
+use crate::logic::{Signature, texts, type_name};
+use crate::machine::BoundMachine;
+
+/// The observations of an episode and how it ended: `"goal"`, `"dead-end"` or `"incomplete"`.
+///
+/// Empty observations are dropped, and equal ones in a row count once. Without a signature, what occurs is all that can be
+/// observed.
+///
+/// >>> from formrl import Trace
+/// >>> trace = Trace("goal", [["yellow(o0)"], [], ["yellow(o0)"], ["goal"]])
+/// >>> trace.steps
+/// [['yellow(o0)'], ['goal']]
+#[pyclass(module = "formrl", frozen)]
+pub struct Trace {
+    pub signature: Arc<form_core::Signature>,
+    pub trace: form_core::Trace,
+}
+
+impl Trace {
+    /// The trace that a Python value stands for.
+    pub fn read(value: &Bound<'_, PyAny>, signature: Option<&Signature>) -> PyResult<Self> {
+        if let Ok(trace) = value.cast::<Self>() {
+            let trace = trace.get();
+            return Ok(Self {
+                signature: trace.signature.clone(),
+                trace: trace.trace.clone(),
+            });
+        }
+        let pair = value.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
+        let pair = pair.ok_or_else(|| {
+            errors::wrong_type(format!(
+                "expected a Trace or a pair of kind and steps, not {}",
+                type_name(value)
+            ))
+        })?;
+        let kind: String = pair.get_item(0)?.extract()?;
+        Self::made(&kind, &pair.get_item(1)?, signature)
+    }
+
+    fn made(kind: &str, steps: &Bound<'_, PyAny>, signature: Option<&Signature>) -> PyResult<Self> {
+        let kind = kind_of(kind)?;
+        if let Some(signature) = signature {
+            let steps = (steps.try_iter()?)
+                .map(|step| signature.observation(&step?))
+                .collect::<PyResult<Vec<AtomSet>>>()?;
+            return Ok(Self {
+                signature: signature.signature.clone(),
+                trace: form_core::Trace::new(kind, steps),
+            });
+        }
+        let steps = (steps.try_iter()?)
+            .map(|step| texts(&step?, "labels"))
+            .collect::<PyResult<Vec<Vec<String>>>>()?;
+        let core = |error: form_core::Error| errors::core(&error);
+        let signature = form_core::Signature::parse(steps.iter().flatten()).map_err(core)?;
+        let steps = (steps.iter())
+            .map(|step| signature.observation(step))
+            .collect::<form_core::Result<Vec<AtomSet>>>()
+            .map_err(core)?;
+        Ok(Self {
+            trace: form_core::Trace::new(kind, steps),
+            signature: Arc::new(signature),
+        })
+    }
+
+    /// The same over another signature, which must have the atoms that occur.
+    pub fn over(&self, signature: &form_core::Signature) -> PyResult<form_core::Trace> {
+        if *signature == *self.signature {
+            return Ok(self.trace.clone());
+        }
+        let step = |step: &AtomSet| signature.observation(self.signature.texts(step));
+        let steps = (self.trace.steps().iter())
+            .map(step)
+            .collect::<form_core::Result<Vec<AtomSet>>>()
+            .map_err(|error| errors::core(&error))?;
+        Ok(form_core::Trace::new(self.trace.kind(), steps))
+    }
+}
+
+#[pymethods]
+impl Trace {
+    #[new]
+    #[pyo3(signature = (kind, steps, signature=None))]
+    fn new(kind: &str, steps: &Bound<'_, PyAny>, signature: Option<&Signature>) -> PyResult<Self> {
+        Self::made(kind, steps, signature)
+    }
+
+    /// How it ended: `"goal"`, `"dead-end"` or `"incomplete"`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.trace.kind().as_str()
+    }
+
+    /// The observations.
+    #[getter]
+    fn steps(&self) -> Vec<Vec<String>> {
+        let texts = |step: &AtomSet| self.signature.texts(step);
+        self.trace.steps().iter().map(texts).collect()
+    }
+
+    /// What could be observed.
+    #[getter]
+    fn signature(&self) -> Signature {
+        Signature::of(self.signature.clone())
+    }
+
+    /// The line of a trace file.
+    fn to_json(&self) -> String {
+        self.trace.to_json(&self.signature)
+    }
+
+    /// Whether a machine ends as the trace does, and not before.
+    fn agrees(&self, machine: &BoundMachine) -> PyResult<bool> {
+        let trace = self.over(machine.bound.signature())?;
+        Ok(trace.disagreement(&machine.bound).is_none())
+    }
+
+    fn __len__(&self) -> usize {
+        self.trace.steps().len()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| {
+            let other = other.get();
+            other.kind() == self.kind() && other.steps() == self.steps()
+        })
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.kind(), self.steps()).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Trace({:?}, {:?})", self.kind(), self.steps()).replace('"', "'")
+    }
+
+    #[allow(clippy::type_complexity, reason = "what pickle wants")]
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (
+        Bound<'py, PyAny>,
+        (&'static str, Vec<Vec<String>>, Signature),
+    ) {
+        let parts = (self.kind(), self.steps(), self.signature());
+        (py.get_type::<Self>().into_any(), parts)
+    }
+}
+
+fn kind_of(kind: &str) -> PyResult<Kind> {
+    kind.parse()
+        .map_err(|problem: String| errors::raise(Class::Trace, &problem, None, None, None))
+}
+
+/// Collects the observations of an episode, the one at reset included.
+///
+/// >>> from formrl import Recorder, Signature
+/// >>> recorder = Recorder(Signature(["yellow(o0)", "goal"]))
+/// >>> recorder.observe([]), recorder.observe(["yellow(o0)"]), recorder.observe(["yellow(o0)"])
+/// (False, True, False)
+/// >>> recorder.finish("incomplete")
+/// Trace('incomplete', [['yellow(o0)']])
+#[pyclass(module = "formrl")]
+pub struct Recorder {
+    signature: Py<Signature>,
+    recorder: form_core::Recorder,
+}
+
+#[pymethods]
+impl Recorder {
+    #[new]
+    fn new(signature: Py<Signature>) -> Self {
+        Self {
+            signature,
+            recorder: form_core::Recorder::new(),
+        }
+    }
+
+    /// Takes what was observed in one step; whether it became a step of the trace.
+    fn observe(&mut self, labels: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let observation = self.signature.get().observation(labels)?;
+        Ok(self.recorder.observe(&observation))
+    }
+
+    /// The steps so far.
+    #[getter]
+    fn steps(&self) -> Vec<Vec<String>> {
+        let signature = &self.signature.get().signature;
+        (self.recorder.steps().iter())
+            .map(|step| signature.texts(step))
+            .collect()
+    }
+
+    /// The trace of the episode, which ended so; the recorder is ready for the next one.
+    fn finish(&mut self, kind: &str) -> PyResult<Trace> {
+        Ok(Trace {
+            signature: self.signature.get().signature.clone(),
+            trace: self.recorder.finish(kind_of(kind)?),
+        })
+    }
+}
+
+/// The traces of a file, one after the other; `signature` is what can be observed.
+#[pyclass(module = "formrl")]
+pub struct TraceReader {
+    signature: Arc<form_core::Signature>,
+    traces: std::vec::IntoIter<(usize, form_core::Trace)>,
+}
+
+#[pymethods]
+impl TraceReader {
+    /// What can be observed: what the file declares, else what occurs in it.
+    #[getter]
+    fn signature(&self) -> Signature {
+        Signature::of(self.signature.clone())
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&mut self) -> Option<Trace> {
+        let (_, trace) = self.traces.next()?;
+        Some(Trace {
+            signature: self.signature.clone(),
+            trace,
+        })
+    }
+
+    fn __length_hint__(&self) -> usize {
+        self.traces.len()
+    }
+}
+
+/// The traces of a file of JSON Lines, gzipped or not.
+#[pyfunction]
+#[pyo3(signature = (path, signature=None))]
+pub fn read_traces(
+    py: Python<'_>,
+    path: PathBuf,
+    signature: Option<&Signature>,
+) -> PyResult<TraceReader> {
+    let given = signature.map(|signature| signature.signature.clone());
+    py.detach(|| {
+        let signature = match given {
+            Some(signature) => signature,
+            None => Arc::new(
+                open(&path)?
+                    .signature()
+                    .map_err(|error| errors::core(&error))?,
+            ),
+        };
+        let traces = open(&path)?
+            .traces(&signature)
+            .map_err(|error| errors::core(&error))?;
+        Ok(TraceReader {
+            signature,
+            traces: traces.into_iter(),
+        })
+    })
+}
+
+/// The signature that a file declares: a trace file, or a list of atoms, one a line.
+#[pyfunction]
+pub fn read_signature(path: PathBuf) -> PyResult<Signature> {
+    let file = File::open(&path).map_err(|error| errors::file(&path, &error))?;
+    form_core::read_signature(&path.display().to_string(), file)
+        .map(|signature| Signature::of(Arc::new(signature)))
+        .map_err(|error| errors::core(&error))
+}
+
+fn open(path: &PathBuf) -> PyResult<TraceFile> {
+    let file = File::open(path).map_err(|error| errors::file(path, &error))?;
+    TraceFile::new(&path.display().to_string(), file).map_err(|error| errors::core(&error))
+}
+
+/// Writes traces as JSON Lines, gzipped if the name ends in `.gz`; the first line declares the signature, if one is given.
+/// Returns how many there were.
+#[pyfunction]
+#[pyo3(signature = (path, traces, signature=None))]
+pub fn write_traces(
+    path: PathBuf,
+    traces: &Bound<'_, PyAny>,
+    signature: Option<&Signature>,
+) -> PyResult<usize> {
+    let failed = |error: std::io::Error| errors::file(&path, &error);
+    let file = BufWriter::new(File::create(&path).map_err(failed)?);
+    let gzipped = path.extension().is_some_and(|extension| extension == "gz");
+    let mut out: Box<dyn Write> = if gzipped {
+        Box::new(GzEncoder::new(file, Compression::default()))
+    } else {
+        Box::new(file)
+    };
+    if let Some(signature) = signature {
+        let atoms: Vec<String> = (signature.signature.atoms().iter())
+            .map(|atom| format!("\"{atom}\""))
+            .collect();
+        writeln!(out, "{{\"signature\":[{}]}}", atoms.join(",")).map_err(failed)?;
+    }
+    let mut count = 0;
+    for trace in traces.try_iter()? {
+        let trace = Trace::read(&trace?, signature)?;
+        let line = match signature {
+            Some(signature) => trace
+                .over(&signature.signature)?
+                .to_json(&signature.signature),
+            None => trace.to_json(),
+        };
+        writeln!(out, "{line}").map_err(failed)?;
+        count += 1;
+    }
+    out.flush().map_err(failed)?;
+    Ok(count)
+}
