@@ -96,6 +96,17 @@ class Cast:
         # Where the machine is at its end nobody acts; the one who brought it there is asked, should there be another step.
         self.actor = self.names.get(self.env.machine_state, self.actor)
 
+    def may_return(self, agent: str) -> bool:
+        """Whether the machine can come back to the state of an agent that has left it."""
+        edges = self.machine.edges
+        reached, front = set(), [self.env.machine_state]
+        while front:
+            state = front.pop()
+            new = {edge.target for edge in edges if edge.source == state} - reached
+            reached |= new
+            front += new
+        return any(self.names.get(state) == agent for state in reached)
+
     def glance(self, agent: str) -> Any:
         """What an agent sees now. One whose state was just left still sees what was observed there."""
         episode, state = self.env.episode, self._state_of[agent]

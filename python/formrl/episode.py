@@ -119,6 +119,15 @@ class Episode:
         return Trace(kind, self.steps, self.machine.signature)
 
 
+def nothing_known() -> Machine:
+    """The machine that learning starts from: one state, and no way out of it.
+
+    >>> nothing_known().states
+    ['u0', 'u_acc']
+    """
+    return Machine(name="nothing_known", initial="u0", accepting="u_acc", edges=[])
+
+
 def is_terminal(machine: Machine, state: str) -> bool:
     """Whether nothing is left to do in a state."""
     return state in (machine.accepting, machine.rejecting)

@@ -205,6 +205,36 @@ class MachineWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs): 
             raise LabelError(f"labels of {self.env}: {error}") from error
 
 
+class LabelWrapper(gymnasium.Wrapper):  # type: ignore[type-arg]
+    """An environment that says itself what was observed: `info["labels"]`, and an attribute `signature`.
+
+    `labels` is a function of the transition. With this around it, an environment can be handed on without it: to another process, to
+    RLlib, to whoever puts a machine on it.
+    """
+
+    def __init__(self, env: Any, labels: Labels, signature: Signature | Iterable[str]) -> None:
+        super().__init__(env)
+        self.signature = signature_of(env, signature)
+        self._label = labels
+        self._before: Any = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Starts an episode."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._before = observation
+        labels = self._label(Transition(self.env.unwrapped, None, None, observation, info))
+        return observation, info | {"labels": list(labels)}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Takes a step."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        transition = Transition(
+            self.env.unwrapped, self._before, action, observation, info, float(reward), terminated, truncated
+        )
+        self._before = observation
+        return observation, reward, terminated, truncated, info | {"labels": list(self._label(transition))}
+
+
 def signature_of(env: Any, given: Signature | Iterable[str] | None) -> Signature:
     """What can be observed: as given, or as the environment says."""
     if given is not None:
