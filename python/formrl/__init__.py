@@ -14,6 +14,10 @@
 ('done', 1.0)
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from formrl._native import (
     BoundMachine,
     Learner,
@@ -23,8 +27,10 @@ from formrl._native import (
     Recorder,
     Signature,
     Step,
+    Task,
     Trace,
     TraceReader,
+    Worlds,
     learn,
     read_signature,
     read_traces,
@@ -52,6 +58,11 @@ from formrl.records import (
     Steps,
 )
 
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from formrl.worlds import GridWorldEnv
+
 __all__ = [
     "BoundMachine",
     "Difference",
@@ -76,12 +87,28 @@ __all__ = [
     "Signature",
     "Step",
     "Steps",
+    "Task",
     "Trace",
     "TraceError",
     "TraceReader",
     "WorldError",
+    "Worlds",
     "learn",
+    "make_task",
     "read_signature",
     "read_traces",
     "write_traces",
 ]
+
+
+def make_task(task: Task | str | PathLike[str], **settings: Any) -> GridWorldEnv:
+    """A Gymnasium environment of a task: a built-in one by its name, or a `.toml` file of your own.
+
+    >>> import formrl
+    >>> env = formrl.make_task("green-but-one", actions="moves")
+    >>> env.actions
+    ['left', 'right', 'forward']
+    """
+    from formrl.worlds import GridWorldEnv
+
+    return GridWorldEnv(task, **settings)

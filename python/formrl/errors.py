@@ -11,7 +11,7 @@ class FormError(Exception):
     ...     formrl.Machine.parse("initial u0\\naccept u1\\nu0 -> u1 : forall X.")
     ... except formrl.FormError as error:
     ...     print(type(error).__name__, error.line, error.column)
-    ParseError 3 22
+    ParseError 3 21
     """
 
     file: str | None

@@ -9,6 +9,7 @@ mod logic;
 mod machine;
 mod monitor;
 mod trace;
+mod worlds;
 
 use pyo3::prelude::*;
 
@@ -28,4 +29,6 @@ mod native {
     use crate::monitor::{Monitor, Step};
     #[pymodule_export]
     use crate::trace::{Recorder, Trace, TraceReader, read_signature, read_traces, write_traces};
+    #[pymodule_export]
+    use crate::worlds::{Task, Worlds};
 }

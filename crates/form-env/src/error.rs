@@ -114,6 +114,16 @@ impl Error {
         }
     }
 
+    /// The file that the error is in, where it is known.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Syntax(snippet) => snippet.file(),
+            Self::Machine { source } => source.file(),
+            Self::Io { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
     /// The line and column of the error, from 1, where it has them.
     pub fn position(&self) -> Option<(usize, usize)> {
         match self {

@@ -97,12 +97,22 @@ fn blend(pixel: &mut [u8], colour: [u8; 3], cover: u8) {
 }
 
 impl Frame<'_> {
-    /// The picture as a PNG file, `scale` pixels a cell (from 4 to 256).
-    pub fn to_png(&self, scale: usize) -> Result<Vec<u8>> {
+    fn pixels(&self, scale: usize) -> Result<Pixels> {
         let mut pixels = Pixels::of_room(self, scale)?;
         if let Some((cell, direction)) = self.agent {
             pixels.draw(&scene::agent(cell, direction), scale);
         }
+        Ok(pixels)
+    }
+
+    /// The picture as pixels, `scale` of them a cell (from 4 to 256): row by row, three bytes each.
+    pub fn to_rgb(&self, scale: usize) -> Result<Vec<u8>> {
+        Ok(self.pixels(scale)?.rgb)
+    }
+
+    /// The picture as a PNG file, `scale` pixels a cell (from 4 to 256).
+    pub fn to_png(&self, scale: usize) -> Result<Vec<u8>> {
+        let pixels = self.pixels(scale)?;
         let mut file = Vec::new();
         let mut encoder = png::Encoder::new(&mut file, pixels.width as u32, pixels.height as u32);
         encoder.set_color(png::ColorType::Rgb);

@@ -112,7 +112,7 @@ impl GridWorlds {
             blocks: sizes.map(|size| Block::new(size, &task)).collect(),
             task,
         };
-        worlds.begin((0..worlds.len()).map(|world| (world, 0)).collect())?;
+        worlds.start_all((0..worlds.len()).map(|world| (world, 0)).collect())?;
         Ok(worlds)
     }
 
@@ -143,8 +143,8 @@ impl GridWorlds {
         (&self.blocks[world / AT_ONCE], world % AT_ONCE)
     }
 
-    /// Starts these episodes of these worlds.
-    fn begin(&mut self, episodes: Vec<(usize, u64)>) -> Result<()> {
+    /// Starts these episodes of these worlds, as [`start`](Worlds::start) does one, on all threads.
+    pub fn start_all(&mut self, episodes: Vec<(usize, u64)>) -> Result<()> {
         let starts: Vec<Start> = (episodes.into_par_iter())
             .map(|(world, episode)| self.draw(world, episode))
             .collect::<Result<_>>()?;
@@ -248,7 +248,7 @@ impl Worlds for GridWorlds {
     }
 
     fn start(&mut self, world: usize, episode: u64) -> Result<()> {
-        self.begin(vec![(world, episode)])
+        self.start_all(vec![(world, episode)])
     }
 
     fn next_episodes(&mut self) -> Result<usize> {
@@ -261,7 +261,7 @@ impl Worlds for GridWorlds {
             .collect();
         let count = over.len();
         if count > 0 {
-            self.begin(over)?;
+            self.start_all(over)?;
         }
         Ok(count)
     }

@@ -52,6 +52,7 @@ fn decode_png(file: &[u8]) -> (usize, usize, Vec<u8>) {
 fn png() {
     let world = world();
     let (width, height, pixels) = decode_png(&Frame::of_world(&world).to_png(20).unwrap());
+    assert_eq!(Frame::of_world(&world).to_rgb(20).unwrap(), pixels);
     assert_eq!((width, height), (260, 260));
     // A little off the middle of a cell: beside the number on a ball, and inside the agent.
     let pixel = |x: usize, y: usize| {

@@ -1,0 +1,144 @@
+"""One world of a task as a Gymnasium environment."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.utils import EzPickle
+
+from formrl._native import Signature, Worlds
+from formrl.errors import WorldError
+from formrl.worlds.spaces import TaskLike, action_space, observation_space, task_of
+
+Image = npt.NDArray[np.uint8]
+
+
+class GridWorldEnv(gymnasium.Env[Image, np.int64], EzPickle):
+    """A world in which one agent plays a task.
+
+    The reward is 1 when the task is done and 0 otherwise. An episode terminates when the task is done or has become impossible,
+    and is truncated when the steps that the task allows are used up. `info["labels"]` is what the step made true,
+    `info["outcome"]` one of `running`, `goal`, `dead-end` and `out-of-time`.
+
+    - `view`: `symbols` is MiniGrid's fully observable image, `identities` also tells checkpoints apart, `planes` has a plane
+      for each kind of thing.
+    - `actions`: `all` seven of MiniGrid, or just the three `moves`.
+    - `starts`: `anywhere`, or always where the map says (`of-the-map`).
+    - `maps`: episodes go through so many maps, drawn from `map_seed`; without it, each has a map of its own.
+    - `held_out`: play on maps that no training run sees.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}
+
+    def __init__(
+        self,
+        task: TaskLike = "all-yellow",
+        *,
+        view: Literal["symbols", "identities", "planes"] = "symbols",
+        actions: Literal["all", "moves"] = "all",
+        starts: Literal["anywhere", "of-the-map"] = "anywhere",
+        maps: int | None = None,
+        map_seed: int = 0,
+        held_out: bool = False,
+        render_mode: str | None = None,
+        render_scale: int = 32,
+    ) -> None:
+        choices: dict[str, Any] = {
+            "view": view,
+            "actions": actions,
+            "starts": starts,
+            "maps": maps,
+            "map_seed": map_seed,
+            "held_out": held_out,
+        }
+        EzPickle.__init__(
+            self, task, **choices, render_mode=render_mode, render_scale=render_scale
+        )
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise WorldError(f"render_mode is 'rgb_array' or 'ansi', not {render_mode!r}")
+        self.task = task_of(task)
+        self.render_mode = render_mode
+        self._scale = render_scale
+        self._worlds: Worlds | None = Worlds(self.task, 1, **choices)
+        self.observation_space = observation_space(self._worlds)
+        self.action_space = action_space(self._worlds)
+        self.actions: list[str] = self._worlds.actions
+        """The names of the actions."""
+        self._reward = np.zeros(1)
+        self._over = np.zeros((2, 1), np.bool_)
+        self._labels = np.zeros((1, len(self.signature)), np.bool_)
+        self._started = False
+
+    @property
+    def signature(self) -> Signature:
+        """What can be observed."""
+        return self.task.signature
+
+    @property
+    def worlds(self) -> Worlds:
+        """The world itself, number 0; not there any more once the environment is closed."""
+        if self._worlds is None:
+            raise WorldError("the environment is closed")
+        return self._worlds
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Image, dict[str, Any]]:
+        """Start an episode: the first one of the seed, or the next one without."""
+        worlds = self.worlds
+        super().reset(seed=seed)
+        if seed is not None:
+            worlds.restart(seed)
+        elif not self._started:
+            worlds.restart(int(self.np_random.integers(2**63)))
+        else:
+            worlds.begin()
+        self._started = True
+        image = self._image()
+        worlds.observe(image, self._labels)
+        return image[0], self._info()
+
+    def step(
+        self, action: np.int64 | int
+    ) -> tuple[Image, float, bool, bool, dict[str, Any]]:
+        """Take an action."""
+        worlds = self.worlds
+        if not self._started:
+            raise gymnasium.error.ResetNeeded("call reset() before the first step")
+        image = self._image()
+        worlds.step(
+            np.array([action], np.int64),
+            image,
+            self._reward,
+            self._over[0],
+            self._over[1],
+            self._labels,
+            autoreset="off",
+        )
+        terminated, truncated = bool(self._over[0, 0]), bool(self._over[1, 0])
+        return image[0], float(self._reward[0]), terminated, truncated, self._info()
+
+    def render(self) -> Image | str | None:  # type: ignore[override]
+        """Draw the world as the render mode says."""
+        worlds = self.worlds
+        if self.render_mode == "rgb_array":
+            return worlds.to_rgb(0, self._scale)
+        if self.render_mode == "ansi":
+            return worlds.to_text(0)
+        gymnasium.logger.warn("render() does nothing without a render_mode")
+        return None
+
+    def close(self) -> None:
+        """Let go of the world. The environment cannot be used any more."""
+        self._worlds = None
+
+    def _image(self) -> Image:
+        # Every observation is an array of its own, into which the world writes: callers may keep it.
+        return np.empty((1, *self.worlds.shape), np.uint8)
+
+    def _info(self) -> dict[str, Any]:
+        worlds = self.worlds
+        return {"labels": worlds.labels(0), "outcome": worlds.outcome(0)}

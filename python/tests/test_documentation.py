@@ -1,0 +1,76 @@
+"""The examples in docstrings and in the guide do what they say."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import formrl
+import formrl._native
+
+
+def documented(owner: ModuleType | type) -> list[tuple[str, str]]:
+    """Everything native with an example in its docstring."""
+    found = []
+    for name, value in vars(owner).items():
+        text = getattr(value, "__doc__", None) or ""
+        if ">>>" in text and not name.startswith("__"):
+            found.append((f"{owner.__name__}.{name}", text))
+        if isinstance(value, type) and value.__module__ == "formrl":
+            found += documented(value)
+    return found
+
+
+NATIVE = documented(formrl._native)
+
+
+@pytest.mark.parametrize(("name", "text"), NATIVE, ids=[name for name, _ in NATIVE])
+def test_examples_of_native_docstrings(name: str, text: str) -> None:
+    test = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
+    assert doctest.DocTestRunner().run(test).failed == 0
+
+
+def modules() -> list[str]:
+    # Parts that stand on other packages are looked at where those are installed.
+    return [m.name for m in pkgutil.walk_packages(formrl.__path__, "formrl.") if "__main__" not in m.name]
+
+
+@pytest.mark.parametrize("name", ["formrl", *modules()])
+def test_examples_of_modules(name: str) -> None:
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        pytest.skip(f"{name} needs another package: {error}")
+    assert module.__doc__ or name == "formrl._native", "every file says what it is"
+    assert doctest.testmod(module).failed == 0
+
+
+def test_what_is_public_is_documented() -> None:
+    for name in formrl.__all__:
+        value = getattr(formrl, name)
+        assert value.__doc__, name
+        if isinstance(value, type) and value in vars(formrl._native).values():
+            for attribute, member in vars(value).items():
+                if not attribute.startswith("_"):
+                    assert member.__doc__, f"{name}.{attribute}"
+
+
+def blocks(path: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_the_guide(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code blocks of the guide, one after the other, as a reader would type them."""
+    guide = root / "docs" / "python.md"
+    found = blocks(guide)
+    assert found
+    (tmp_path / "examples").symlink_to(root / "examples")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for number, block in enumerate(found, 1):
+        exec(compile(block, f"{guide.name}, block {number}", "exec"), names)

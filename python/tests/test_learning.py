@@ -1,0 +1,153 @@
+"""Learning: from lists, iterators and files, with limits as values, progress, and Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import formrl
+from formrl import Learner, Signature, Trace
+
+TRACES = [
+    ("goal", [["yellow(o0)"], ["yellow(o1)"], ["goal"]]),
+    ("goal", [["yellow(o1)"], ["goal"], ["yellow(o0)"], ["goal"]]),
+    ("incomplete", [["yellow(o1)"], ["goal"]]),
+    ("incomplete", [["yellow(o0)"], ["goal"], ["yellow(o0)"], ["goal"]]),
+    ("incomplete", [["goal"]]),
+]
+
+
+def hard_traces() -> list[tuple[str, list[list[str]]]]:
+    """Traces that only a machine with many states tells apart: nobody waits for its proof."""
+    rows = []
+    for i in range(220):
+        bits = [(i * 2654435761 >> k) & 7 for k in range(0, 26)]
+        steps = [[f"p{bit}"] if k % 2 else [f"q{bit}"] for k, bit in enumerate(bits)]
+        rows.append(("goal" if i % 3 else "incomplete", steps))
+    return rows
+
+
+def test_the_smallest_machine() -> None:
+    result = formrl.learn(TRACES)
+    assert (result.outcome, result.minimal, result.states) == ("minimal", True, 2)
+    assert result.machine is not None
+    assert [edge.formula for edge in result.machine.edges] == ["forall X. yellow(X)", "goal"]
+    assert (result.at_least_states, result.at_least_cost) == (2, result.cost)
+    assert [round.refuted for round in result.rounds] == [True, False]
+    assert (result.traces, result.contradictions) == (5, [])
+    bound = result.machine.bind(result.signature)
+    assert all(Trace(*trace).agrees(bound) for trace in TRACES)
+
+
+def test_traces_come_in_every_form(examples: Path) -> None:
+    path = examples / "all_yellow.jsonl"
+    expected = formrl.learn(path).machine
+    assert expected is not None and len(expected.states) == 3
+    reader = formrl.read_traces(path)
+    signature = reader.signature
+    traces = list(reader)
+    for given in (str(path), traces, iter(traces), (trace for trace in traces)):
+        assert formrl.learn(given).machine == expected
+    pairs = [(trace.kind, trace.steps) for trace in traces]
+    assert formrl.learn(pairs, signature).machine == expected
+    assert formrl.learn([]).outcome == "minimal"
+
+
+def test_options() -> None:
+    propositional = formrl.learn(TRACES, propositional=True, kappa=2).machine
+    assert propositional is not None
+    assert all("forall" not in edge.formula for edge in propositional.edges)
+    assert len(propositional.states) > 3
+    with pytest.raises(ValueError, match="kappa"):
+        formrl.learn(TRACES, kappa=0)
+    with pytest.raises(ValueError, match="max_states"):
+        formrl.learn(TRACES, max_states=0)
+    with pytest.raises(ValueError, match="time_limit"):
+        formrl.learn(TRACES, time_limit=-1)
+
+
+def test_limits_are_outcomes() -> None:
+    result = formrl.learn(TRACES, max_states=1)
+    assert (result.outcome, result.machine, result.at_least_states) == ("state-limit", None, 2)
+    result = formrl.learn(hard_traces(), time_limit=0.0)
+    assert result.outcome == "time-limit" and not result.minimal
+    assert formrl.learn(hard_traces(), memory_limit=1).outcome == "memory-limit"
+
+
+def test_contradictions_name_the_traces() -> None:
+    result = formrl.learn([("goal", [["a"]]), ("incomplete", [["b"]]), ("dead-end", [["a"]])])
+    assert (result.outcome, result.contradictions, result.machine) == (
+        "contradictory",
+        [(0, 2)],
+        None,
+    )
+
+
+def test_a_learner_goes_on() -> None:
+    learner = Learner(Signature(["yellow(o0)", "yellow(o1)", "goal"]))
+    assert [learner.add(trace) for trace in TRACES[:3]] == [0, 1, 2]
+    assert learner.add(Trace(*TRACES[0])) is None
+    assert learner.learn().outcome == "minimal"
+    for trace in TRACES[3:]:
+        learner.add(trace)
+    assert learner.traces == 5
+    assert learner.learn().machine == formrl.learn(TRACES).machine
+    with pytest.raises(formrl.LabelError):
+        learner.add(("goal", [["lava"]]))
+    with pytest.raises(TypeError):
+        learner.add("goal")  # type: ignore[arg-type]
+
+
+def test_progress_is_told() -> None:
+    tried: list[int] = []
+    formrl.learn(hard_traces(), time_limit=0.5, progress=tried.append)
+    assert tried and tried == sorted(set(tried))
+
+
+def test_an_exception_of_progress_ends_the_search() -> None:
+    def fail(states: int) -> None:
+        raise RuntimeError(f"enough of {states}")
+
+    with pytest.raises(RuntimeError, match="enough of"):
+        formrl.learn(hard_traces(), progress=fail)
+
+
+def test_other_threads_run_meanwhile() -> None:
+    """Python's lock is not held: others learn while a long search is under way."""
+    outcomes: list[str] = []
+    begun = threading.Event()
+
+    def search() -> None:
+        begun.set()
+        outcomes.append(formrl.learn(hard_traces(), time_limit=0.5).outcome)
+
+    worker = threading.Thread(target=search)
+    worker.start()
+    begun.wait()
+    learnt = 0
+    while worker.is_alive():
+        assert formrl.learn(TRACES).minimal
+        learnt += 1
+    assert outcomes == ["time-limit"] and learnt > 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as on Unix")
+def test_ctrl_c_ends_the_search() -> None:
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import formrl, test_learning\n"
+        "try:\n"
+        "    formrl.learn(test_learning.hard_traces(), max_states=40, progress=lambda n: print(n, flush=True))\n"
+        "except KeyboardInterrupt:\n"
+        "    print('stopped')\n"
+    )
+    command = [sys.executable, "-c", program, str(Path(__file__).parent)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip().isdigit(), "it is at work"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read().endswith("stopped\n")
+        assert process.wait() == 0
