@@ -24,6 +24,7 @@ from formrl._native import (
     Machine,
     Monitor,
     Monitors,
+    Policy,
     Recorder,
     Signature,
     Step,
@@ -58,6 +59,8 @@ from formrl.records import (
     Steps,
 )
 
+from formrl.trials import Trial, TrialResult, sweep
+
 if TYPE_CHECKING:
     from os import PathLike
 
@@ -80,6 +83,7 @@ __all__ = [
     "Monitors",
     "Overlap",
     "ParseError",
+    "Policy",
     "Reaction",
     "Recorder",
     "Report",
@@ -91,12 +95,15 @@ __all__ = [
     "Trace",
     "TraceError",
     "TraceReader",
+    "Trial",
+    "TrialResult",
     "WorldError",
     "Worlds",
     "learn",
     "make_task",
     "read_signature",
     "read_traces",
+    "sweep",
     "write_traces",
 ]
 
