@@ -53,8 +53,6 @@ class Cast:
         """Plays with another machine from the next reset on. `names` are its agents', by state."""
         self.env.set_machine(machine)
         states = running_states(machine)
-        if not states:
-            raise ValueError(f"machine {machine.name!r} begins where it ends: nobody has to act")
         self.names = {state: (names or {}).get(state, state) for state in states}
         if len(set(self.names.values())) < len(states):
             raise ValueError("two states have an agent of the same name")
@@ -62,7 +60,7 @@ class Cast:
         self.sights = {name: Sight.of_state(space, bound, state, self._how) for state, name in self.names.items()}
         self._state_of = {name: machine.states.index(state) for state, name in self.names.items()}
         self.visited: list[str] = []
-        self.actor = self.names[machine.initial] if machine.initial in self.names else next(iter(self.sights))
+        self.actor = self.names[machine.initial]
         self._observation: Any = None
 
     @property

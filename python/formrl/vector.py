@@ -58,7 +58,9 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):  # type: ignore[misc
         judge: Callable[[Transition], npt.NDArray[Any]] = judge_all,
     ) -> None:
         super().__init__(env)
-        self.autoreset = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
+        # Gymnasium writes it into the metadata of the single environments' class, which others may have written to since.
+        stated = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
+        self.autoreset = AutoresetMode(getattr(env.unwrapped, "autoreset_mode", stated))
         if self.autoreset not in (AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED):
             raise WorldError(f"environments that begin anew within a step ({self.autoreset}) hide how episodes end")
         self.signature = _signature(env, signature)

@@ -18,12 +18,15 @@ import formrl
 import formrl.torch
 from formrl.bundle import Bundle, DamagedFile
 
-SMALL = ["--iterations", "1", "--set", "worlds=16", "--set", "ppo.train_batch=512", "--set", "ppo.epochs=1"]
+# Little work: threads would only wait for each other.
+torch.set_num_threads(1)
+
+SMALL = ["--iterations", "1", "--set", "worlds=16", "--set", "ppo.train_batch=512", "--set", "ppo.epochs=1", "--set", "least_samples=1"]
 
 # Planes; the paper's numbers with indicators and normalisation; an LSTM; a policy for all states.
 RUNS = {
     "planes": ["--method", "handcrafted"],
-    "paper": ["--method", "handcrafted", "--preset", "paper", "--set", "least_samples=1"],
+    "paper": ["--method", "handcrafted", "--preset", "paper"],
     "memory": ["--method", "recurrent-ppo"],
     "single": ["--method", "single-policy", "--progress", "bits"],
 }
@@ -106,7 +109,7 @@ def test_policies_of_pytorch_say_the_same_natively(runs: dict[str, Path], kind: 
         alone = formrl.Policy(tmp_path / "alone.safetensors")
         assert np.abs(alone.probabilities(**seen) - theirs).max() < 1e-6
         again = formrl.torch.load(tmp_path / "alone.safetensors")["policy"]
-        assert torch.equal(again.probabilities(**tensors(seen)), policy.probabilities(**tensors(seen)))
+        assert np.abs(again.probabilities(**tensors(seen)).numpy() - theirs).max() < 1e-6
 
 
 def test_the_native_tools_go_on_with_them(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -117,23 +120,21 @@ def test_the_native_tools_go_on_with_them(runs: dict[str, Path], tmp_path: Path)
     with torch.no_grad():
         for policy in policies.values():
             policy.actor.weight.zero_()
-            # Forward, always.
-            policy.actor.bias.copy_(torch.tensor([0.0, 0.0, 50.0]))
+            # Forward, nearly always.
+            policy.actor.bias.copy_(torch.tensor([0.0, 0.0, 5.0]))
     formrl.torch.save_policies(checkpoint(run), policies)
-    done = command("eval", str(run), "--episodes", "20", "--sample", "--json")
+    done = command("eval", str(run), "--episodes", "4", "--sample", "--json")
     assert done.returncode == 0, done.stderr
     probabilities = formrl.Policy(checkpoint(run), "u0").probabilities(**inputs(policies["u0"]))
-    assert (probabilities[:, 2] > 0.999).all()
-    shutil.rmtree(tmp_path / "run")
-    shutil.copytree(runs["planes"], run)
-    (run / "result.json").unlink()
-    latest = run / "checkpoints" / "latest.safetensors"
-    formrl.torch.save_policies(latest, formrl.torch.load(latest))
-    config = (run / "config.toml").read_text()
-    assert "iterations = 1\n" in config
-    assert command("train", "--resume", str(run), "--quiet").returncode == 0
-    optimiser = Bundle.read(latest)
-    assert (optimiser.arrays["u0/adam.means"] == 0).all()
+    assert (probabilities[:, 2] > 0.98).all()
+    # What the optimiser remembered was of other weights.
+    assert (Bundle.read(checkpoint(run)).arrays["u0/adam.means"] == 0).all()
+    assert (Bundle.read(checkpoint(runs["planes"])).arrays["u0/adam.means"] != 0).any()
+    wanted = ["--task", "all-yellow", "--retrain", "full", "--iterations", "1", "--quiet", "--out", str(tmp_path / "on")]
+    done = command("transfer", str(run), *wanted)
+    assert done.returncode == 0, done.stderr
+    trained = formrl.Policy(checkpoint(tmp_path / "on"), "u0").probabilities(**inputs(policies["u0"]))
+    assert not np.array_equal(trained, probabilities) and (trained[:, 2] > 0.9).all()
 
 
 def test_what_is_not_changed_comes_out_as_it_went_in(runs: dict[str, Path], tmp_path: Path) -> None:
