@@ -31,7 +31,8 @@ class Events:
 
     def __init__(self) -> None:
         self._carried: Any = None
-        self._open: set[tuple[int, int]] = set()
+        self._doors: list[Any] = []
+        self._open: list[bool] = []
 
     def __call__(self, transition: Transition) -> list[str]:
         """What happened in a step."""
@@ -41,14 +42,17 @@ class Events:
         if env.carrying is not None and env.carrying is not self._carried and not begins:
             labels.append(f"{env.carrying.type}({env.carrying.color})")
         self._carried = env.carrying
-        doors = _doors(env)
+        if begins:
+            # Doors never move: they are looked for once an episode.
+            self._doors = [cell for cell in env.grid.grid if cell is not None and cell.type == "door"]
+        now = [door.is_open for door in self._doors]
         if not begins:
-            labels += [f"door({doors[place].color})" for place in _opened(doors) - self._open]
-        self._open = _opened(doors)
+            labels += [f"door({d.color})" for d, was, is_ in zip(self._doors, self._open, now) if is_ and not was]
+        self._open = now
         underfoot = env.grid.get(*env.agent_pos)
         if underfoot is not None and underfoot.type in UNDERFOOT:
             labels.append(underfoot.type)
-        return sorted(labels)
+        return sorted(set(labels))
 
 
 class Visitor:
@@ -128,12 +132,3 @@ def _ways(env: Any) -> dict[tuple[int, int], list[tuple[int, int]]]:
 def _beside(place: tuple[int, int]) -> Iterator[tuple[int, int]]:
     x, y = place
     yield from ((x + 1, y), (x, y + 1), (x - 1, y), (x, y - 1))
-
-
-def _doors(env: Any) -> dict[tuple[int, int], Any]:
-    width, cells = env.grid.width, enumerate(env.grid.grid)
-    return {(i % width, i // width): cell for i, cell in cells if cell is not None and cell.type == "door"}
-
-
-def _opened(doors: dict[tuple[int, int], Any]) -> set[tuple[int, int]]:
-    return {place for place, door in doors.items() if door.is_open}
