@@ -6,7 +6,7 @@ use std::sync::Arc;
 use form_core::{AtomId, AtomSet};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
+use pyo3::types::{PyBool, PyBytes, PyInt, PyIterator, PyList, PyString};
 
 use crate::errors::{self, Class};
 
@@ -93,6 +93,10 @@ impl Signature {
         let id = usize::try_from(index).ok().and_then(|i| self.ids.get(i));
         id.map(|id| self.signature.atom(*id).to_string())
             .ok_or_else(|| pyo3::exceptions::PyIndexError::new_err("no atom has this number"))
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.atoms())?.try_iter()
     }
 
     fn __contains__(&self, atom: &Bound<'_, PyAny>) -> bool {

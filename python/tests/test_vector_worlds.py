@@ -33,6 +33,7 @@ def test_made_by_gymnasium() -> None:
     envs = gymnasium.make_vec("formrl/all-yellow-v0", num_envs=3)
     assert isinstance(envs.unwrapped, GridWorldVectorEnv)
     assert envs.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
+    observations: Any
     observations, infos = envs.reset(seed=1)
     assert observations in envs.observation_space
     assert envs.action_space.sample().shape == (3,)
@@ -174,7 +175,7 @@ def test_misuse_is_told() -> None:
         envs.reset(options={"reset_mask": np.ones(3, np.bool_)})
     assert envs.step(np.array([1, 2], np.uint8))[1].tolist() == [0, 0]
     read_only = np.zeros((2, 13, 13, 3), np.uint8)
-    read_only.flags.writeable = False
+    read_only.setflags(write=False)
     with pytest.raises((TypeError, ValueError)):
         envs.worlds.observe(read_only, np.zeros((2, 13), np.bool_))
     envs.close()

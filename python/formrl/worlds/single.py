@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
@@ -31,7 +31,7 @@ class GridWorldEnv(gymnasium.Env[Image, np.int64], EzPickle):
     - `held_out`: play on maps that no training run sees.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}
 
     def __init__(
         self,
@@ -121,8 +121,8 @@ class GridWorldEnv(gymnasium.Env[Image, np.int64], EzPickle):
         terminated, truncated = bool(self._over[0, 0]), bool(self._over[1, 0])
         return image[0], float(self._reward[0]), terminated, truncated, self._info()
 
-    def render(self) -> Image | str | None:  # type: ignore[override]
-        """Draw the world as the render mode says."""
+    def render(self) -> Any:
+        """Draw the world as the render mode says: an image or a text."""
         worlds = self.worlds
         if self.render_mode == "rgb_array":
             return worlds.to_rgb(0, self._scale)

@@ -19,13 +19,13 @@ def task_of(task: TaskLike) -> Task:
     return task if isinstance(task, Task) else Task(task)
 
 
-def observation_space(worlds: Worlds) -> spaces.Box:
+def observation_space(worlds: Worlds) -> Any:
     """Bytes for every cell: column, row, channel, as MiniGrid has them."""
     most = np.array([most for _, most in worlds.channels], np.uint8)
     high: Any = np.broadcast_to(most, worlds.shape).copy()
     return spaces.Box(low=np.zeros_like(high), high=high, dtype=np.uint8)
 
 
-def action_space(worlds: Worlds) -> spaces.Discrete:
+def action_space(worlds: Worlds) -> Any:
     """The actions by number."""
     return spaces.Discrete(len(worlds.actions))

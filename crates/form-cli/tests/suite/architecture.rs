@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use toml::Table;
 
 /// The crates in the order data flows through them: each uses only crates before it.
-const ORDER: [&str; 6] = [
+const ORDER: [&str; 7] = [
     "form-core",
     "form-learn",
     "form-env",
     "form-rl",
     "form-lab",
     "form-cli",
+    "formrl",
 ];
 
 /// Neighbours in the order that never see each other all the same.
@@ -74,7 +75,7 @@ fn manifest_problems(manifest: &str) -> Vec<String> {
                 "{name}: uses anyhow, a library keeps its own error type"
             ));
         }
-        if !used.starts_with("form-") {
+        if !used.starts_with("form-") && place(&used).is_none() {
             continue;
         }
         match place(&used) {
@@ -100,15 +101,24 @@ fn source_problems(path: &Path, text: &str) -> Vec<String> {
     if EMPTY_NAMES.contains(&stem.as_ref()) {
         problems.push(format!("{}: a name that says nothing", path.display()));
     }
+    let sign = match path.extension() {
+        Some(extension) if extension == "py" => "\"\"\"",
+        _ => "//!",
+    };
     let opens = |line: &str| {
-        line.strip_prefix("//!")
+        line.strip_prefix(sign)
             .is_some_and(|said| !said.trim().is_empty())
     };
     if !text.lines().take(3).any(opens) {
-        let problem = "no `//!` paragraph in the first three lines";
+        let problem = format!("no `{sign}` paragraph in the first three lines");
         problems.push(format!("{}: {problem}", path.display()));
     }
     problems
+}
+
+/// The folder of the Python package.
+fn python_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python")
 }
 
 /// The crates of this workspace.
@@ -116,21 +126,24 @@ fn crate_folders() -> Vec<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the crate stands in `crates`");
-    entries(crates)
-        .into_iter()
-        .filter(|path| path.join("Cargo.toml").is_file())
-        .collect()
+    let mut folders = entries(crates);
+    folders.push(python_folder());
+    folders.retain(|path| path.join("Cargo.toml").is_file());
+    folders
 }
 
-/// The Rust files below a folder.
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+/// The files below a folder whose name ends so.
+fn files(folder: &Path, wanted: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
         for path in entries(&folder) {
             if path.is_dir() {
                 open.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == wanted)
+            {
                 found.push(path);
             }
         }
@@ -164,12 +177,15 @@ fn crates_use_only_crates_above_them() {
 
 #[test]
 fn source_files_say_what_they_are() {
-    let files: Vec<PathBuf> = crate_folders()
+    let mut found: Vec<PathBuf> = crate_folders()
         .iter()
-        .flat_map(|folder| rust_files(&folder.join("src")))
+        .flat_map(|folder| files(&folder.join("src"), "rs"))
         .collect();
-    assert!(files.len() >= 2, "found only {files:?}");
-    let problems: Vec<String> = files
+    assert!(found.len() >= 2, "found only {found:?}");
+    let python = files(&python_folder(), "py");
+    assert!(python.len() >= 2, "found only {python:?}");
+    found.extend(python);
+    let problems: Vec<String> = found
         .iter()
         .flat_map(|file| source_problems(file, &read(file)))
         .collect();
@@ -227,6 +243,11 @@ mod on_made_up_crates {
             "form-core",
             "[dependencies]\npolicies = { package = \"form-rl\", path = \"x\" }",
             &[problem],
+        );
+        check_manifest(
+            "form-lab",
+            "[dependencies]\nformrl.workspace = true",
+            &["form-lab: uses formrl, which is not above it"],
         );
         check_manifest(
             "form-core",
@@ -297,6 +318,9 @@ mod on_made_up_crates {
         assert_eq!(problems("//! Atoms.\n\nuse std::fmt;\n"), 0);
         assert_eq!(problems("#![no_main]\n\n//! Atoms.\n"), 0);
         assert_eq!(problems("#![no_main]\n\n\n//! Too late.\n"), 1);
+        let python = |text: &str| source_problems(Path::new("formrl/atom.py"), text).len();
+        assert_eq!(python("\"\"\"Atoms.\"\"\"\n"), 0);
+        assert_eq!(python("import os\n"), 1);
         assert_eq!(problems("//!\nuse std::fmt;\n"), 1);
         assert_eq!(problems("// Not a paragraph about the file.\n"), 1);
         assert_eq!(problems(""), 1);
