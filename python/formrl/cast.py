@@ -97,7 +97,8 @@ class Cast:
     def may_return(self, agent: str) -> bool:
         """Whether the machine can come back to the state of an agent that has left it."""
         edges = self.machine.edges
-        reached, front = set(), [self.env.machine_state]
+        reached: set[str] = set()
+        front = [self.env.machine_state]
         while front:
             state = front.pop()
             new = {edge.target for edge in edges if edge.source == state} - reached

@@ -159,7 +159,7 @@ def potentials(machine: Machine) -> npt.NDArray[np.float64]:
 
 def can_accept(machine: Machine) -> bool:
     """Whether the machine can ever accept. Until then there is nothing to learn from it."""
-    return potentials(machine)[machine.states.index(machine.initial)] > 0
+    return bool(potentials(machine)[machine.states.index(machine.initial)] > 0)
 
 
 def sub_task(machine: Machine, state: str) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ class _Machine:
         return {agent: info | {"acts": agent == self.cast.actor} for agent in self.possible_agents}
 
 
-class MachineAECEnv(_Machine, AECEnv):  # type: ignore[misc, type-arg]
+class MachineAECEnv(_Machine, AECEnv):
     """The task played in turns: the agent whose state the machine is in acts."""
 
     def __init__(self, env: Any, machine: Machine, labels: Any = None, **settings: Any) -> None:
@@ -112,7 +112,7 @@ class MachineAECEnv(_Machine, AECEnv):  # type: ignore[misc, type-arg]
             self._deads_step_first()
 
 
-class MachineParallelEnv(_Machine, ParallelEnv):  # type: ignore[misc, type-arg]
+class MachineParallelEnv(_Machine, ParallelEnv):
     """The task as a parallel environment: all agents give an action, that of the one whose state the machine is in counts."""
 
     def __init__(self, env: Any, machine: Machine, labels: Any = None, **settings: Any) -> None:

@@ -263,7 +263,8 @@ def _wanted(x: Tensor | None, name: str) -> Tensor:
 
 
 def _numbers(x: Tensor) -> np.ndarray:
-    return x.detach().cpu().contiguous().numpy().astype("<f4")
+    numbers: np.ndarray = x.detach().cpu().contiguous().numpy().astype("<f4")
+    return numbers
 
 
 def _tensor(array: np.ndarray) -> Tensor:

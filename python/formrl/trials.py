@@ -67,9 +67,11 @@ class Trial:
     def result(self) -> dict[str, Any] | None:
         """What it came to, once it is over."""
         try:
-            return json.loads((self.folder / "result.json").read_text())
+            text = (self.folder / "result.json").read_text()
         except FileNotFoundError:
             return None
+        result: dict[str, Any] = json.loads(text)
+        return result
 
 
 @dataclass

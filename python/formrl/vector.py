@@ -22,8 +22,9 @@ from .extras import require
 from .sight import How, Sight
 from .wrappers import Transition
 
-gymnasium = require("gymnasium", "formrl.vector")
+require("gymnasium", "formrl.vector")
 
+import gymnasium  # noqa: E402
 from gymnasium.vector import AutoresetMode  # noqa: E402
 from gymnasium.vector.utils import batch_space  # noqa: E402
 
@@ -40,7 +41,7 @@ def judge_all(transition: Transition) -> npt.NDArray[Any]:
     return np.where(transition.terminated, over, INCOMPLETE)
 
 
-class MachineVectorWrapper(gymnasium.vector.VectorWrapper):  # type: ignore[misc, name-defined]
+class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
     """Vector environments whose tasks a machine follows. The arguments are those of `MachineWrapper`; functions get arrays."""
 
     def __init__(
@@ -191,7 +192,7 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):  # type: ignore[misc
 
     def _labels(self, transition: Transition) -> npt.NDArray[np.bool_]:
         given = self._label(transition) if self._label is not None else transition.info.get("labels")
-        if given is None and self._label is None:
+        if given is None:
             raise WorldError("infos have no 'labels': give MachineVectorWrapper a function `labels` of the transition")
         if isinstance(given, np.ndarray) and given.dtype == np.bool_:
             if given.shape != (self.num_envs, len(self.signature)):
@@ -217,7 +218,7 @@ def _merged(infos: dict[str, Any], more: dict[str, Any], which: npt.NDArray[np.b
 def _signature(env: Any, given: Signature | Iterable[str] | None) -> Signature:
     if given is not None:
         return given if isinstance(given, Signature) else Signature(given)
-    signature = getattr(env, "signature", None)
+    signature: Signature | None = getattr(env, "signature", None)
     if signature is None:
         raise WorldError("the environments do not say what can be observed: give a `signature`, the list of all labels")
     return signature

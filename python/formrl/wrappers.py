@@ -23,7 +23,9 @@ from .errors import LabelError, WorldError
 from .extras import require
 from .sight import How, Sight
 
-gymnasium = require("gymnasium", "formrl.wrappers")
+require("gymnasium", "formrl.wrappers")
+
+import gymnasium  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,10 @@ class Transition:
     after: Any
     """The observation after it; `before` is the one before it."""
     info: dict[str, Any]
-    reward: float = 0.0
-    terminated: bool = False
-    truncated: bool = False
+    reward: Any = 0.0
+    terminated: Any = False
+    truncated: Any = False
+    """Of many environments, all of these are arrays."""
 
 
 Labels = Callable[[Transition], Iterable[str]]
@@ -61,7 +64,7 @@ def judge(transition: Transition) -> str:
     return GOAL if transition.reward > 0 else DEAD_END
 
 
-class MachineWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  # type: ignore[misc, name-defined]
+class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordConstructorArgs):
     """An environment whose task a machine follows.
 
     - `labels`: a function of the `Transition`; without one, `info["labels"]` of `reset` and `step`.
@@ -187,7 +190,7 @@ class MachineWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs): 
     def close(self) -> None:
         """Closes the environment. Steps after that are errors."""
         self._closed = True
-        super().close()
+        self.env.close()  # type: ignore[no-untyped-call]
 
     def _see(self, observation: Any) -> Any:
         return self.sight.see(observation, self.episode.state_index, self.episode.seen)
@@ -205,7 +208,7 @@ class MachineWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs): 
             raise LabelError(f"labels of {self.env}: {error}") from error
 
 
-class LabelWrapper(gymnasium.Wrapper):  # type: ignore[type-arg]
+class LabelWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment that says itself what was observed: `info["labels"]`, and an attribute `signature`.
 
     `labels` is a function of the transition. With this around it, an environment can be handed on without it: to another process, to
@@ -240,7 +243,8 @@ def signature_of(env: Any, given: Signature | Iterable[str] | None) -> Signature
     if given is not None:
         return given if isinstance(given, Signature) else Signature(given)
     try:
-        return env.get_wrapper_attr("signature")
+        signature: Signature = env.get_wrapper_attr("signature")
     except AttributeError:
         message = "the environment does not say what can be observed: give a `signature`, the list of all labels"
         raise WorldError(message) from None
+    return signature

@@ -41,7 +41,7 @@ def test_seeds_methods_and_tasks(cluster: None, tmp_path: Path) -> None:
     assert names == [f"all-yellow-{m}-{s}" for m in ("handcrafted", "ppo", "nonsense") for s in (1, 2)]
     assert {r.trial for r in told} == {r.trial for r in results}
     for result in results[:4]:
-        assert result.attempts == 1 and not result.errors
+        assert result.attempts == 1 and not result.errors and result.result is not None
         folder = result.trial.folder
         assert result.result == json.loads((folder / "result.json").read_text())
         assert result.result["seed"] == result.trial.seed and result.result["iterations"] == 2

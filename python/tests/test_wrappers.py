@@ -32,7 +32,7 @@ def walk(env: Any, actions: list[int]) -> list[tuple[Any, ...]]:
 def at(env: Errands, cell: int) -> Errands:
     """Episodes that start in this cell."""
     env.reset(seed=0)
-    env.np_random = type("", (), {"integers": staticmethod(lambda *_: cell)})()  # type: ignore[assignment]
+    env.np_random = type("", (), {"integers": staticmethod(lambda *_: cell)})()
     return env
 
 
@@ -44,6 +44,7 @@ def test_gymnasiums_own_check(observation: Any) -> None:
     task = formrl.Task("all-yellow")
     env = MachineWrapper(gymnasium.make("formrl/all-yellow-v0"), task.machine, observation=observation, room=6)
     check_env(env, skip_render_check=True)
+    assert env.spec is not None
     again = env.spec.make()
     assert isinstance(again, MachineWrapper) and again.machine == task.machine
     assert again.observation_space == env.observation_space
@@ -140,7 +141,9 @@ def test_counterexamples_lead_to_the_machine() -> None:
             *_, terminated, truncated, info = env.step(env.action_space.sample())
             over = terminated or truncated
         if "counterexample" in info and learner.add(info["counterexample"]) is not None:
-            env.set_machine(learner.learn().machine)
+            machine = learner.learn().machine
+            assert machine is not None
+            env.set_machine(machine)
             found = episode
             with pytest.raises(gymnasium.error.ResetNeeded):
                 env.step(LEFT)
@@ -179,7 +182,7 @@ def test_what_is_wrong_is_said() -> None:
         MachineWrapper(Errands(), ERRANDS, room=2)
     for wrong in ({"reward": "both"}, {"observation": "tall"}, {"truth": "nobody"}, {"shaping": 2.0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            MachineWrapper(Errands(), ERRANDS, **wrong)  # type: ignore[arg-type]
+            MachineWrapper(Errands(), ERRANDS, **wrong)
 
 
 def test_a_closed_environment_says_so() -> None:

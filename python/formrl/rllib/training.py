@@ -81,7 +81,7 @@ class Training:
         """The agent, and so the module, of every state."""
         self._example = Cast(make_env(), machine, names=self.names, observation="flat")
         self.learner = Learner(self._example.env.signature, **(learner or {}))
-        self._limits = {"max_states": max_states, "time_limit": time_limit}
+        self._max_states, self._time_limit = max_states, time_limit
         self._explore, self._keep = explore, keep
         self._model = DefaultModelConfig(fcnet_hiddens=list(hidden))
         self.traces: list[Trace] = []
@@ -126,7 +126,7 @@ class Training:
         # A machine that accepts too early hides the goals that would correct it: then it is better to know nothing.
         goal_known = any(trace.kind == GOAL for trace in self.traces)
         if found and (goal_known or can_accept(self.machine)):
-            result = self.learner.learn(**self._limits)
+            result = self.learner.learn(max_states=self._max_states, time_limit=self._time_limit)
             if result.machine is None:
                 raise LearnError(f"no machine agrees with the {result.traces} traces that were kept: {result.outcome}")
             kept = self.set_machine(result.machine)
