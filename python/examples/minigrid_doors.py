@@ -149,7 +149,7 @@ def main(small: bool = False) -> dict[str, dict[str, float]]:
     """The whole story."""
     # The networks are small: threads would only wait for each other.
     torch.set_num_threads(1)
-    episodes, steps = (60, 4096) if small else (200, 400_000)
+    episodes, steps = (60, 2048) if small else (200, 400_000)
     print(f"{DOOR_KEY}: {episodes} episodes recorded")
     traces = record(DOOR_KEY, DOOR_KEY_LABELS, episodes)
     for trace, count in collections.Counter(traces).most_common(3):
