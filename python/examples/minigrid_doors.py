@@ -3,23 +3,23 @@
     python minigrid_doors.py            # some ten minutes on two cores
     python minigrid_doors.py --small    # the same in half a minute, too short to learn much
 
-**DoorKey.** The agent has to take a key, unlock a door with it, and reach the goal behind. Nobody tells it: a reward comes at the
-end, and an agent that explores at random hardly ever gets there. What it can notice is what happens to objects: `key(yellow)` when
-the key is picked up, `door(yellow)` when the door opens, `goal` at the goal. We let it wander, at random and from object to object, and record what it
-notices. From these traces the learner makes the smallest machine, and proves that there is no smaller one: `goal` completes the
-task. That is right, and no help. In DoorKey nobody is at the goal who has not opened the door, so no trace says that it matters.
-We say it, by three traces of what would not count: being at the goal without having taken the key, without having opened the door, or without
-both. Now the smallest machine is the plan: key, then door, then goal. It speaks of *a* key and *a* door, whatever their
-colours.
+**DoorKey.** The agent has to take a key, unlock a door with it, and reach the goal behind. Nobody tells it: a reward comes at
+the end, and an agent that explores at random hardly ever gets there. What it can notice is what happens to objects:
+`key(yellow)` when the key is picked up, `door(yellow)` when the door opens, `goal` at the goal. We let it wander, at random and
+from object to object, and record what it notices. From these traces the learner makes the smallest machine, and proves that
+there is no smaller one: `goal` completes the task. That is right, and no help. In DoorKey nobody is at the goal who has not
+opened the door, so no trace says that it matters. We say it, by three traces of what would not count: being at the goal without
+having taken the key, without having opened the door, or without both. Now the smallest machine is the plan: key, then door,
+then goal. It speaks of *a* key and *a* door, whatever their colours.
 
-**Red door, blue door.** In BabyAI's OpenRedBlueDoors, the red door is to be opened, then the blue one. They stand on opposite sides
-of a room, and the agent sees only what is before it: its authors say that the task needs memory. Here the traces are enough, for
-agents open doors in any order, and only one order is the task. The machine is the memory: its state says whether the red door has
-been opened.
+**Red door, blue door.** In BabyAI's OpenRedBlueDoors, the red door is to be opened, then the blue one. They stand on opposite
+sides of a room, and the agent sees only what is before it: its authors say that the task needs memory. Here the traces are
+enough, for agents open doors in any order, and only one order is the task. The machine is the memory: its state says whether
+the red door has been opened.
 
-In both, Stable-Baselines3's PPO is then trained twice with the same settings: on the environment as it is, and on
-the same with the machine around it, whose state it sees and whose shaped reward it gets. What came of it (two cores, seed 1,
-success of the last 100 episodes):
+In both, Stable-Baselines3's PPO is then trained twice with the same settings: on the environment as it is, and on the same with
+the machine around it, whose state it sees and whose shaped reward it gets. What came of it (two cores, seed 1, success of the
+last 100 episodes):
 
 RESULTS
 """
@@ -123,7 +123,17 @@ class Success(BaseCallback):
 def train(name: str, machine: formrl.Machine | None, labels: list[str], steps: int) -> list[tuple[int, float]]:
     """PPO on the environment: the success rate of the last 100 episodes after so many steps."""
     envs = DummyVecEnv([lambda: make(name, machine, labels)] * 8)
-    model = PPO("MlpPolicy", envs, n_steps=256, batch_size=256, n_epochs=4, gamma=GAMMA, ent_coef=0.01, learning_rate=5e-4, seed=1)
+    model = PPO(
+        "MlpPolicy",
+        envs,
+        n_steps=256,
+        batch_size=256,
+        n_epochs=4,
+        gamma=GAMMA,
+        ent_coef=0.01,
+        learning_rate=5e-4,
+        seed=1,
+    )
     success = Success()
     model.learn(steps, callback=success)
     return success.curve

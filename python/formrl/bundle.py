@@ -1,8 +1,8 @@
 """The files that weights travel in: named arrays and a description, as safetensors with a checksum.
 
 Networks and checkpoints of the native trainer are such files. Reading refuses one whose checksum is wrong; writing adds the
-checksum and replaces the old file at once, so that the native tools read the result again. Arrays are kept as the bytes they are: what
-is not changed comes out as it went in.
+checksum and replaces the old file at once, so that the native tools read the result again. Arrays are kept as the bytes they
+are: what is not changed comes out as it went in.
 """
 
 from __future__ import annotations

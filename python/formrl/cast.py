@@ -1,8 +1,8 @@
 """Who acts when: one agent a machine state (section 3.4 of the paper), and who is rewarded for what.
 
-In a state only its agent acts, and sees the environment with the progress of its own sub-task. PettingZoo's and RLlib's environments are
-made of this. An agent is called after its state, unless names are given: a policy whose sub-task survives a new machine keeps its
-name even if its state has another one.
+In a state only its agent acts, and sees the environment with the progress of its own sub-task. PettingZoo's and RLlib's
+environments are made of this. An agent is called after its state, unless names are given: a policy whose sub-task survives a
+new machine keeps its name even if its state has another one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,15 @@ class Cast:
         if credit == "hand-over" and shaping is None:
             raise ValueError("credit='hand-over' needs shaping: else only the last agent would earn any reward")
         self.env = MachineWrapper(
-            env, machine, labels, signature=signature, reward=reward, shaping=shaping, observation="plain", truth=truth, judge=judge
+            env,
+            machine,
+            labels,
+            signature=signature,
+            reward=reward,
+            shaping=shaping,
+            observation="plain",
+            truth=truth,
+            judge=judge,
         )
         self.credit, self._how = credit, observation
         self.set_machine(machine, names)

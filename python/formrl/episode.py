@@ -1,7 +1,8 @@
 """One episode as its machine sees it: state, reward, shaping, trace, and where machine and world disagree.
 
-Every integration, Gymnasium, PettingZoo or RLlib, tells an `Episode` what was observed and what the world says of the task. The rules are those of the native trainer: the
-observation at reset counts, rewards are shaped by γ Φ(u′) − Φ(u), and an episode that the machine is wrong about ends there, with a counterexample to learn from.
+Every integration, Gymnasium, PettingZoo or RLlib, tells an `Episode` what was observed and what the world says of the task. The
+rules are those of the native trainer: the observation at reset counts, rewards are shaped by γ Φ(u′) − Φ(u), and an episode
+that the machine is wrong about ends there, with a counterexample to learn from.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Optional dependencies: what a part of the package needs, and how to install it.
 
-The package itself needs numpy alone. Gymnasium, PettingZoo, Stable-Baselines3, Ray and PyTorch are extras: a module that needs one
-asks for it here, so that a missing one is an error that names the extra instead of a bare ``No module named``.
+The package itself needs numpy alone. Gymnasium, PettingZoo, Stable-Baselines3, Ray and PyTorch are extras: a module that needs
+one asks for it here, so that a missing one is an error that names the extra instead of a bare ``No module named``.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
 env = MachineWrapper(gymnasium.make("MiniGrid-DoorKey-5x5-v0"), machine, Events(), signature=["key(yellow)", "door(yellow)", "goal"])
 ```
 
-An event is observed in the step in which it happens: `key(yellow)`, `ball(red)` or `box(blue)` when such an object is picked up,
-`door(red)` when that door is opened, `goal` and `lava` when the agent steps onto one. Objects are named by their colours: of two
-red doors, either is `door(red)`.
+An event is observed in the step in which it happens: `key(yellow)`, `ball(red)` or `box(blue)` when such an object is picked
+up, `door(red)` when that door is opened, `goal` and `lava` when the agent steps onto one. Objects are named by their colours:
+of two red doors, either is `door(red)`.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
 env = formrl.pettingzoo.aec_env(gymnasium.make("formrl/all-yellow-v0"), machine)
 ```
 
-Agents are called after the machine's states. In the AEC environment the agent whose state the machine is in acts; in the parallel one
-all agents give an action, and only that agent's counts: `infos[agent]["acts"]` says whose it is. When the episode is over, it is
-over for all. An agent that no longer acts still earns its share of rewards (`credit="shared"`).
+Agents are called after the machine's states. In the AEC environment the agent whose state the machine is in acts; in the
+parallel one all agents give an action, and only that agent's counts: `infos[agent]["acts"]` says whose it is. When the episode
+is over, it is over for all. An agent that no longer acts still earns its share of rewards (`credit="shared"`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What an agent sees besides its environment: the machine's state, and how far it has come with a `forall`.
 
-A `forall` looks at all that was observed since its state was entered, so an agent has to know it: one indicator for every ground atom that
-the edges out of a state wait for (section 3.4 of the paper). Together with the state, one-hot, this makes the task Markovian.
+A `forall` looks at all that was observed since its state was entered, so an agent has to know it: one indicator for every
+ground atom that the edges out of a state wait for (section 3.4 of the paper). Together with the state, one-hot, this makes the
+task Markovian.
 """
 
 from __future__ import annotations
@@ -42,9 +43,7 @@ class Sight:
         self.space = self._space()
 
     @classmethod
-    def of_states(
-        cls, base: spaces.Space[Any], machine: BoundMachine, how: How, room: int | None = None
-    ) -> Sight:
+    def of_states(cls, base: spaces.Space[Any], machine: BoundMachine, how: How, room: int | None = None) -> Sight:
         """For one agent in all states. With `room` for so many states, the space is the same for all machines that have no more."""
         states = machine.machine.states
         if room is None:
@@ -72,7 +71,11 @@ class Sight:
             if not self.base.is_np_flattenable:
                 raise ValueError(f"observations of {self.base} cannot be flattened: use observation='dict'")
             box = self.base if isinstance(self.base, spaces.Box) else None
-            low, high = (box.low.ravel(), box.high.ravel()) if box else (np.zeros(flatdim(self.base)), np.ones(flatdim(self.base)))
+            low, high = (
+                (box.low.ravel(), box.high.ravel())
+                if box
+                else (np.zeros(flatdim(self.base)), np.ones(flatdim(self.base)))
+            )
             more = sum(parts.values())
             low = np.concatenate([low, np.zeros(more)]).astype(np.float32)
             high = np.concatenate([high, np.ones(more)]).astype(np.float32)
@@ -100,7 +103,9 @@ class Sight:
             return observations
         if self.how == "flat":
             if not isinstance(self.base, spaces.Box):
-                raise ValueError("observations of many environments are flattened if they are arrays: use observation='dict'")
+                raise ValueError(
+                    "observations of many environments are flattened if they are arrays: use observation='dict'"
+                )
             rows = np.reshape(observations, (len(states), -1))
             return np.concatenate([rows, *parts.values()], axis=1, dtype=np.float32, casting="unsafe")
         inner = dict(observations) if isinstance(self.base, spaces.Dict) else {"observation": observations}

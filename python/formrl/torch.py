@@ -6,10 +6,10 @@ logits, values = policies["u0"](images, vectors)
 formrl.torch.save_policies("runs/mine/checkpoints/final.safetensors", policies)
 ```
 
-A `Policy` is an ordinary module with ordinary layers: it is trained, moved and scripted as any other. Images are bytes or numbers of
-the shape (samples, columns, rows, channels), as the worlds give them; vectors hold all other inputs one after another. Networks
-with memory (LSTM) take and return their state. What is written, the native tools read again: the layout of filters, the one
-bias of an LSTM, the statistics of the normalisation and the checksum are as they want them.
+A `Policy` is an ordinary module with ordinary layers: it is trained, moved and copied as any other. Images are bytes or
+numbers of the shape (samples, columns, rows, channels), as the worlds give them; vectors hold all other inputs one after
+another. Networks with memory (LSTM) take and return their state. What is written, the native tools read again: the layout of
+filters, the one bias of an LSTM, the statistics of the normalisation and the checksum are as they want them.
 """
 
 from __future__ import annotations
@@ -242,7 +242,9 @@ def _layers(name: str, configs: list[dict[str, Any]], shape: tuple[int, ...]) ->
             window = tuple(config["kernel" if kind == "conv" else "window"])
             stride = config.get("stride", 1 if kind == "conv" else 2)
             channels = config["filters"] if kind == "conv" else shape[2]
-            layers.append(nn.Conv2d(shape[2], channels, window, stride) if kind == "conv" else nn.MaxPool2d(window, stride))
+            layers.append(
+                nn.Conv2d(shape[2], channels, window, stride) if kind == "conv" else nn.MaxPool2d(window, stride)
+            )
             shape = tuple((side - size) // stride + 1 for side, size in zip(shape, window)) + (channels,)
         elif kind in ("tanh", "relu"):
             layers.append(nn.Tanh() if kind == "tanh" else nn.ReLU())

@@ -1,9 +1,9 @@
 """`formrl.sweep`: many runs of the native trainer at once, on a Ray cluster.
 
 A trial is one task, one method and one seed. It is trained by the package's own command line, `python -m formrl train`, in an
-ordinary run folder, so that `form eval`, TensorBoard and everything else that knows run folders work on it. A worker that is killed takes
-only its trial with it: the trial is started again, and goes on from its last checkpoint. A trial that is over is not trained again, so
-that a sweep that was stopped goes on when it is called again.
+ordinary run folder, so that `form eval`, TensorBoard and everything else that knows run folders work on it. A worker that is
+killed takes only its trial with it: the trial is started again, and goes on from its last checkpoint. A trial that is over is
+not trained again, so that a sweep that was stopped goes on when it is called again.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Many environments at once with a machine: `MachineWrapper` for Gymnasium's vector environments.
 
 All machines are stepped together in Rust, on one array of labels a step. Labels are `infos["labels"]`, as lists that the single
-environments put into their `info` or as one boolean array (environments, atoms), or what a function of the transition says. An episode that
-the machine is wrong about is truncated, with its trace in `infos["counterexample"]`, and begins anew as Gymnasium's vector environments do: in the
-next step, or when `reset` is called with a `reset_mask`.
+environments put into their `info` or as one boolean array (environments, atoms), or what a function of the transition says. An
+episode that the machine is wrong about is truncated, with its trace in `infos["counterexample"]`, and begins anew as
+Gymnasium's vector environments do: in the next step, or when `reset` is called with a `reset_mask`.
 """
 
 from __future__ import annotations

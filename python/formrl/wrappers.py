@@ -5,9 +5,9 @@ env = MachineWrapper(gymnasium.make("MiniGrid-DoorKey-5x5-v0"), machine, labels=
 ```
 
 The labels of a step are `info["labels"]`, or what a function of the transition says. The machine follows them: its reward takes
-the place of the environment's (`reward`), shaped if a discount is given (`shaping`); its state and progress extend the observation
-(`observation`); and where it is wrong about the task, `info["counterexample"]` is the trace to learn a better one from, which
-`set_machine` puts in its place.
+the place of the environment's (`reward`), shaped if a discount is given (`shaping`); its state and progress extend the
+observation (`observation`); and where it is wrong about the task, `info["counterexample"]` is the trace to learn a better one
+from, which `set_machine` puts in its place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A small environment that nobody could do without memory: fetch the key at one end of a corridor, then open the door at the other."""
+"""A small environment that nobody could do without memory: fetch the key at one end of a corridor, then open the door at the
+other."""
 
 from __future__ import annotations
 

@@ -31,7 +31,9 @@ import formrl
 
 
 def run(package: str, action: str) -> str:
-    done = subprocess.run([sys.executable, "-c", CHECK.format(package=package, action=action)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK.format(package=package, action=action)], capture_output=True, text=True
+    )
     assert done.returncode == 1, "it should not work"
     return done.stderr.strip().splitlines()[-1]
 

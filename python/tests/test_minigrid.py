@@ -38,7 +38,10 @@ def test_door_key() -> None:
     # Nobody is at the goal who has not been through the door: a smallest machine need not mention it.
     (edge,) = learnt(traces).edges
     assert edge.formula == "goal"
-    without = [formrl.Trace("incomplete", steps) for steps in ([["goal"]], [[DOOR_KEY[0]], ["goal"]], [[DOOR_KEY[1]], ["goal"]])]
+    without = [
+        formrl.Trace("incomplete", steps)
+        for steps in ([["goal"]], [[DOOR_KEY[0]], ["goal"]], [[DOOR_KEY[1]], ["goal"]])
+    ]
     plan = learnt([*traces, *without])
     assert [edge.formula for edge in plan.edges] == ["exists X. key(X)", "exists X. door(X)", "goal"]
 

@@ -48,6 +48,7 @@ def test_the_machine_is_learnt_and_broadcast_and_policies_exploit_it(cluster: No
         assert first.relearnt and first.counterexamples > 0
         assert last.success is not None and last.success > 0.95 and last.counterexamples == 0
         assert {trace.kind for trace in training.traces} >= {"goal"}
+
         # All runners play with the machine, and have its modules and no others.
         def look(runner: Any) -> Any:
             machines = None if runner.env is None else [env.unwrapped.cast.machine for env in runner.env.envs]

@@ -1,4 +1,5 @@
-"""Sweeps on a real Ray cluster of two processors: ordinary run folders, and a killed worker that loses nothing but its trial's last iteration."""
+"""Sweeps on a real Ray cluster of two processors: ordinary run folders, and a killed worker that loses nothing but its trial's
+last iteration."""
 
 from __future__ import annotations
 

@@ -21,7 +21,18 @@ from formrl.bundle import Bundle, DamagedFile
 # Little work: threads would only wait for each other.
 torch.set_num_threads(1)
 
-SMALL = ["--iterations", "1", "--set", "worlds=16", "--set", "ppo.train_batch=512", "--set", "ppo.epochs=1", "--set", "least_samples=1"]
+SMALL = [
+    "--iterations",
+    "1",
+    "--set",
+    "worlds=16",
+    "--set",
+    "ppo.train_batch=512",
+    "--set",
+    "ppo.epochs=1",
+    "--set",
+    "least_samples=1",
+]
 
 # Planes; the paper's numbers with indicators and normalisation; an LSTM; a policy for all states.
 RUNS = {
@@ -130,7 +141,17 @@ def test_the_native_tools_go_on_with_them(runs: dict[str, Path], tmp_path: Path)
     # What the optimiser remembered was of other weights.
     assert (Bundle.read(checkpoint(run)).arrays["u0/adam.means"] == 0).all()
     assert (Bundle.read(checkpoint(runs["planes"])).arrays["u0/adam.means"] != 0).any()
-    wanted = ["--task", "all-yellow", "--retrain", "full", "--iterations", "1", "--quiet", "--out", str(tmp_path / "on")]
+    wanted = [
+        "--task",
+        "all-yellow",
+        "--retrain",
+        "full",
+        "--iterations",
+        "1",
+        "--quiet",
+        "--out",
+        str(tmp_path / "on"),
+    ]
     done = command("transfer", str(run), *wanted)
     assert done.returncode == 0, done.stderr
     trained = formrl.Policy(checkpoint(tmp_path / "on"), "u0").probabilities(**inputs(policies["u0"]))
