@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 WORLDS = 4096
 MONITORS = 16384
@@ -60,7 +61,7 @@ def machine(seconds: float) -> dict[str, float]:
     def empty(labels: object) -> None:
         pass
 
-    def nanoseconds(call: Callable[[object], object], given: object) -> float:
+    def nanoseconds(call: Callable[[Any], object], given: object) -> float:
         number = 100_000
         timer = timeit.Timer("call(given)", globals={"call": call, "given": given})
         return min(timer.repeat(9, number)) / number * 1e9
@@ -72,16 +73,16 @@ def machine(seconds: float) -> dict[str, float]:
     return found
 
 
-def stepped(envs: object, n: int, actions: int, seconds: float) -> float:
+def stepped(envs: Any, n: int, actions: int, seconds: float) -> float:
     """Steps a second of a vector environment with random actions."""
     import numpy as np
 
     chosen = np.random.default_rng(0).integers(0, actions, (16, n))
-    envs.reset(seed=0)  # type: ignore[attr-defined]
+    envs.reset(seed=0)
 
     def work() -> int:
         for row in chosen:
-            envs.step(row)  # type: ignore[attr-defined]
+            envs.step(row)
         return len(chosen) * n
 
     return rate(work, seconds)

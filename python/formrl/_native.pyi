@@ -10,6 +10,7 @@ import numpy.typing as npt
 from formrl.records import Difference, Edge, LearnResult, Report, Steps
 
 __all__ = [
+    "__version__",
     "BoundMachine",
     "Learner",
     "Machine",
@@ -28,6 +29,8 @@ __all__ = [
     "run_command",
     "write_traces",
 ]
+
+__version__: str
 
 _Kind = Literal["goal", "dead-end", "incomplete"]
 _Labels = Iterable[str] | int | npt.NDArray[np.bool_]
@@ -223,7 +226,6 @@ class TraceReader:
     def signature(self) -> Signature: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> Trace: ...
-    def __length_hint__(self) -> int: ...
 
 def read_traces(path: _Path, signature: Signature | None = None) -> TraceReader: ...
 def read_signature(path: _Path) -> Signature: ...

@@ -7,7 +7,7 @@ use numpy::{
     PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1,
     PyUntypedArrayMethods,
 };
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -46,16 +46,19 @@ pub struct Monitors {
 }
 
 impl Monitors {
-    pub fn start(machine: Py<BoundMachine>, n: usize) -> Self {
+    pub fn start(machine: Py<BoundMachine>, n: usize) -> PyResult<Self> {
         let bound = machine.get().bound.clone();
         let ids = machine.get().signature.get().ids.clone();
-        let monitors = vec![form_core::Monitor::new(&bound); n];
-        Self {
+        let mut monitors = Vec::new();
+        (monitors.try_reserve_exact(n))
+            .map_err(|_| PyMemoryError::new_err(format!("no memory for {n} monitors")))?;
+        monitors.resize(n, form_core::Monitor::new(&bound));
+        Ok(Self {
             machine,
             bound,
             ids,
             monitors,
-        }
+        })
     }
 
     /// A boolean for every monitor and atom.
@@ -76,7 +79,7 @@ impl Monitors {
 #[pymethods]
 impl Monitors {
     #[new]
-    fn new(machine: Py<BoundMachine>, n: usize) -> Self {
+    fn new(machine: Py<BoundMachine>, n: usize) -> PyResult<Self> {
         Self::start(machine, n)
     }
 

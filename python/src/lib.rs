@@ -4,6 +4,7 @@
 mod batch;
 mod cli;
 mod errors;
+mod files;
 mod learn;
 mod logic;
 mod machine;
@@ -16,6 +17,10 @@ use pyo3::prelude::*;
 
 #[pymodule(name = "_native")]
 mod native {
+    /// The version of the package.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "what Python calls it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use crate::batch::Monitors;
     #[pymodule_export]

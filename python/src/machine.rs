@@ -1,6 +1,7 @@
 //! `form_core`'s machines: read, written, built, checked, drawn, ground, compared and bound.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use pyo3::types::{PyList, PyTuple, PyType};
 
 use crate::batch::Monitors;
 use crate::errors::{self, record};
+use crate::files;
 use crate::logic::Signature;
 use crate::monitor::Monitor;
 
@@ -132,7 +134,10 @@ impl Machine {
         } else {
             self.machine.to_string()
         };
-        std::fs::write(&path, text).map_err(|error| errors::file(&path, &error))
+        files::replace(&path, |file| {
+            let written = file.write_all(text.as_bytes());
+            written.map_err(|error| errors::file(&path, &error))
+        })
     }
 
     /// The JSON form, on one line.
@@ -426,7 +431,7 @@ impl BoundMachine {
     }
 
     /// So many monitors, which are stepped together.
-    fn monitors(slf: Bound<'_, Self>, n: usize) -> Monitors {
+    fn monitors(slf: Bound<'_, Self>, n: usize) -> PyResult<Monitors> {
         Monitors::start(slf.unbind(), n)
     }
 

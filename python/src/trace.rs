@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::{self, Class};
+use crate::files;
 use crate::logic::{Signature, texts, type_name};
 use crate::machine::BoundMachine;
 
@@ -217,11 +218,31 @@ impl Recorder {
     }
 }
 
-/// The traces of a file, one after the other; `signature` is what can be observed.
+/// The traces of a file, one after the other; `signature` is what can be observed. The file is read as the traces are asked for.
 #[pyclass(module = "formrl")]
 pub struct TraceReader {
     signature: Arc<form_core::Signature>,
+    /// Where the traces come from until there are no more. Only one at a time has it, so the lock is never waited for.
+    file: Mutex<Option<TraceFile>>,
     traces: std::vec::IntoIter<(usize, form_core::Trace)>,
+}
+
+impl TraceReader {
+    fn open(path: &Path, signature: Option<Arc<form_core::Signature>>) -> PyResult<Self> {
+        let signature = match signature {
+            Some(signature) => signature,
+            None => Arc::new(
+                open(path)?
+                    .signature()
+                    .map_err(|error| errors::core(&error))?,
+            ),
+        };
+        Ok(Self {
+            signature,
+            file: Mutex::new(Some(open(path)?)),
+            traces: Vec::new().into_iter(),
+        })
+    }
 }
 
 #[pymethods]
@@ -236,20 +257,27 @@ impl TraceReader {
         slf
     }
 
-    fn __next__(&mut self) -> Option<Trace> {
-        let (_, trace) = self.traces.next()?;
-        Some(Trace {
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Trace>> {
+        let source = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if self.traces.len() == 0
+            && let Some(mut file) = source.take()
+        {
+            let signature = &self.signature;
+            let (next, file) = py.detach(|| (file.next_traces(signature), file));
+            let next = next.map_err(|error| errors::core(&error))?;
+            if !next.is_empty() {
+                *source = Some(file);
+            }
+            self.traces = next.into_iter();
+        }
+        Ok(self.traces.next().map(|(_, trace)| Trace {
             signature: self.signature.clone(),
             trace,
-        })
-    }
-
-    fn __length_hint__(&self) -> usize {
-        self.traces.len()
+        }))
     }
 }
 
-/// The traces of a file of JSON Lines, gzipped or not.
+/// The traces of a file of JSON Lines, gzipped or not, as an iterator.
 #[pyfunction]
 #[pyo3(signature = (path, signature=None))]
 pub fn read_traces(
@@ -258,23 +286,7 @@ pub fn read_traces(
     signature: Option<&Signature>,
 ) -> PyResult<TraceReader> {
     let given = signature.map(|signature| signature.signature.clone());
-    py.detach(|| {
-        let signature = match given {
-            Some(signature) => signature,
-            None => Arc::new(
-                open(&path)?
-                    .signature()
-                    .map_err(|error| errors::core(&error))?,
-            ),
-        };
-        let traces = open(&path)?
-            .traces(&signature)
-            .map_err(|error| errors::core(&error))?;
-        Ok(TraceReader {
-            signature,
-            traces: traces.into_iter(),
-        })
-    })
+    py.detach(|| TraceReader::open(&path, given))
 }
 
 /// The signature that a file declares: a trace file, or a list of atoms, one a line.
@@ -286,7 +298,7 @@ pub fn read_signature(path: PathBuf) -> PyResult<Signature> {
         .map_err(|error| errors::core(&error))
 }
 
-fn open(path: &PathBuf) -> PyResult<TraceFile> {
+fn open(path: &Path) -> PyResult<TraceFile> {
     let file = File::open(path).map_err(|error| errors::file(path, &error))?;
     TraceFile::new(&path.display().to_string(), file).map_err(|error| errors::core(&error))
 }
@@ -301,31 +313,55 @@ pub fn write_traces(
     signature: Option<&Signature>,
 ) -> PyResult<usize> {
     let failed = |error: std::io::Error| errors::file(&path, &error);
-    let file = BufWriter::new(File::create(&path).map_err(failed)?);
     let gzipped = path.extension().is_some_and(|extension| extension == "gz");
-    let mut out: Box<dyn Write> = if gzipped {
-        Box::new(GzEncoder::new(file, Compression::default()))
-    } else {
-        Box::new(file)
-    };
-    if let Some(signature) = signature {
-        let atoms: Vec<String> = (signature.signature.atoms().iter())
-            .map(|atom| format!("\"{atom}\""))
-            .collect();
-        writeln!(out, "{{\"signature\":[{}]}}", atoms.join(",")).map_err(failed)?;
-    }
-    let mut count = 0;
-    for trace in traces.try_iter()? {
-        let trace = Trace::read(&trace?, signature)?;
-        let line = match signature {
-            Some(signature) => trace
-                .over(&signature.signature)?
-                .to_json(&signature.signature),
-            None => trace.to_json(),
+    files::replace(&path, |file| {
+        let mut out = if gzipped {
+            Out::Gzipped(GzEncoder::new(file, Compression::default()))
+        } else {
+            Out::Plain(file)
         };
-        writeln!(out, "{line}").map_err(failed)?;
-        count += 1;
+        if let Some(signature) = signature {
+            let atoms: Vec<String> = (signature.signature.atoms().iter())
+                .map(|atom| format!("\"{atom}\""))
+                .collect();
+            out.line(&format!("{{\"signature\":[{}]}}", atoms.join(",")))
+                .map_err(failed)?;
+        }
+        let mut count = 0;
+        for trace in traces.try_iter()? {
+            let trace = Trace::read(&trace?, signature)?;
+            let line = match signature {
+                Some(signature) => trace
+                    .over(&signature.signature)?
+                    .to_json(&signature.signature),
+                None => trace.to_json(),
+            };
+            out.line(&line).map_err(failed)?;
+            count += 1;
+        }
+        out.finish().map_err(failed)?;
+        Ok(count)
+    })
+}
+
+/// A trace file being written.
+enum Out<'a> {
+    Plain(&'a mut BufWriter<File>),
+    Gzipped(GzEncoder<&'a mut BufWriter<File>>),
+}
+
+impl Out<'_> {
+    fn line(&mut self, line: &str) -> std::io::Result<()> {
+        match self {
+            Self::Plain(out) => writeln!(out, "{line}"),
+            Self::Gzipped(out) => writeln!(out, "{line}"),
+        }
     }
-    out.flush().map_err(failed)?;
-    Ok(count)
+
+    fn finish(self) -> std::io::Result<()> {
+        match self {
+            Self::Plain(_) => Ok(()),
+            Self::Gzipped(out) => out.finish().map(drop),
+        }
+    }
 }

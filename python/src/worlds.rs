@@ -104,6 +104,9 @@ impl Task {
     }
 }
 
+/// So many have a stream of random numbers of their own.
+const MOST_WORLDS: usize = 1 << 22;
+
 /// Many worlds of one task. Arrays that are passed in are written to in place; Python's lock is not held meanwhile.
 #[pyclass(module = "formrl")]
 pub struct Worlds {
@@ -140,6 +143,11 @@ impl Worlds {
             actions: choice("actions", actions, &ACTIONS)?,
             starts: choice("starts", starts, &STARTS)?,
         };
+        if n > MOST_WORLDS {
+            return Err(PyValueError::new_err(format!(
+                "{n} worlds: there can be {MOST_WORLDS} at most"
+            )));
+        }
         let split = if held_out {
             Split::HeldOut
         } else {

@@ -155,6 +155,8 @@ def test_wrong_arrays_are_told(bound: BoundMachine) -> None:
         monitors.observe([["goal"], []])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="out"):
         monitors.observe(np.zeros((2, 4), np.bool_), out=3)  # type: ignore[arg-type]
+    with pytest.raises(MemoryError):
+        bound.monitors(1 << 60)
     other = bound.monitors(3).observe(np.zeros((3, 4), np.bool_))
     with pytest.raises(ValueError, match="out"):
         monitors.observe(np.zeros((2, 4), np.bool_), out=other)

@@ -1,6 +1,7 @@
 """Traces: made, recorded, written and read."""
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -59,20 +60,39 @@ def test_errors_name_their_place(tmp_path: Path, signature: Signature) -> None:
     path = tmp_path / "broken.jsonl"
     path.write_text('{"kind":"goal","steps":[["goal"]]}\n{"kind":"won","steps":[]}\n')
     with pytest.raises(formrl.TraceError) as caught:
-        formrl.read_traces(path)
+        list(formrl.read_traces(path, signature))
     assert (caught.value.file, caught.value.line) == (str(path), 2)
     assert caught.value.column is not None
     cut = tmp_path / "cut.jsonl.gz"
     cut.write_bytes(gzip.compress(b'{"kind":"goal","steps":[["goal"]]}\n' * 100)[:40])
     with pytest.raises(formrl.FormError):
-        formrl.read_traces(cut)
+        list(formrl.read_traces(cut))
     with pytest.raises(formrl.TraceError, match="won"):
         Trace("won", [])
     with pytest.raises(formrl.LabelError, match="blue"):
         Trace("goal", [["blue"]], signature)
     with pytest.raises(formrl.LabelError, match="blue"):
         formrl.write_traces(tmp_path / "t.jsonl", [Trace("goal", [["blue"]])], signature)
+    assert not list(tmp_path.glob("t.jsonl*")), "nothing half-written is left behind"
     with pytest.raises(TypeError, match="Trace"):
         formrl.write_traces(tmp_path / "t.jsonl", ["goal"])  # type: ignore[list-item]
     with pytest.raises(formrl.FileError):
         formrl.write_traces(tmp_path / "no" / "folder.jsonl", [])
+
+
+def test_large_files_are_read_as_they_are_asked_for(tmp_path: Path, signature: Signature) -> None:
+    """Traces come before the whole file has been read: what is wrong with its end is told at its end."""
+    path = tmp_path / "large.jsonl"
+    line = Trace("goal", [["yellow(o0)"], ["goal"]] * 50).to_json() + "\n"
+    # More than is read at a time, which depends on the cores.
+    count = 4 * (os.cpu_count() or 1) * (1 << 18) // len(line) + 100
+    path.write_text(line * count + "broken\n")
+    reader = formrl.read_traces(path, signature)
+    read = 0
+    with pytest.raises(formrl.TraceError) as caught:
+        for trace in reader:
+            assert len(trace) == 100
+            read += 1
+    assert 0 < read <= count
+    assert caught.value.line == count + 1
+    assert list(reader) == [], "after an error there is nothing more"

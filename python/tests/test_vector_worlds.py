@@ -184,6 +184,8 @@ def test_misuse_is_told() -> None:
             use()
     with pytest.raises(formrl.WorldError, match="worlds"):
         make("all-yellow", 0)
+    with pytest.raises(ValueError, match="at most"):
+        make("all-yellow", 1 << 40)
 
 
 def test_pictures() -> None:

@@ -24,6 +24,8 @@ pub struct TraceFile {
     /// What was read behind the last whole line.
     rest: Vec<u8>,
     finished: bool,
+    /// What the first line declares, once it has been read for its traces.
+    declared: Option<AtomSet>,
 }
 
 /// Bytes of a block of lines.
@@ -59,6 +61,7 @@ impl TraceFile {
             lines: 0,
             rest: Vec::new(),
             finished: false,
+            declared: None,
         })
     }
 
@@ -109,6 +112,26 @@ impl TraceFile {
         Ok(all)
     }
 
+    /// The next traces with their lines, in the file's order, as many as are read at a time; none at its end. The signature must
+    /// be the same every time. Memory does not depend on the size of the file.
+    pub fn next_traces(&mut self, signature: &Signature) -> Result<Vec<(usize, Trace)>> {
+        let visit = |traces: &mut Vec<_>, line, kind, steps: &[AtomSet]| {
+            traces.push((line, Trace::new(kind, steps.iter().cloned())));
+        };
+        loop {
+            let results = self.next_blocks(signature, &visit)?;
+            let last = results.is_empty();
+            let mut traces: Vec<(usize, Trace)> = Vec::new();
+            for part in results {
+                traces.extend(part?);
+            }
+            // Blank lines make no traces, and are not the end.
+            if last || !traces.is_empty() {
+                return Ok(traces);
+            }
+        }
+    }
+
     /// The different observations of the traces, in order.
     pub fn observations(self, signature: &Signature) -> Result<BTreeSet<AtomSet>> {
         let mut all = BTreeSet::new();
@@ -152,40 +175,49 @@ impl TraceFile {
         visit: impl Fn(&mut T, usize, Kind, &[AtomSet]) + Sync,
         mut finish: impl FnMut(T),
     ) -> Result<()> {
-        let mut declared: Option<AtomSet> = None;
         loop {
-            let mut blocks = self.blocks(false)?;
-            if let Some(first) = blocks.first_mut().filter(|block| block.first_line == 1)
-                && let Some(atoms) = first.take_declaration()
-            {
-                // What the file declares and the signature lacks may be declared, but not observed.
-                declared = Some(
-                    atoms
-                        .iter()
-                        .filter_map(|atom| signature.id_of_written(atom).ok())
-                        .collect(),
-                );
-            }
-            if blocks.is_empty() {
+            let results = self.next_blocks(signature, &visit)?;
+            if results.is_empty() {
                 return Ok(());
             }
-            let results: Vec<Result<T>> = (blocks.par_iter())
-                .map(|block| {
-                    let mut result = T::default();
-                    let mut sink = Interner::new(signature, declared.as_ref());
-                    block.each_line(&mut sink, |line, parsed, sink| {
-                        if let Line::Trace(kind) = parsed {
-                            visit(&mut result, line, kind, &sink.steps);
-                        }
-                        sink.clear();
-                    })?;
-                    Ok(result)
-                })
-                .collect();
             for result in results {
                 finish(result?);
             }
         }
+    }
+
+    /// The results of the next blocks, none at the end of the file. The signature must be the same every time.
+    fn next_blocks<T: Default + Send>(
+        &mut self,
+        signature: &Signature,
+        visit: &(impl Fn(&mut T, usize, Kind, &[AtomSet]) + Sync),
+    ) -> Result<Vec<Result<T>>> {
+        let mut blocks = self.blocks(false)?;
+        if let Some(first) = blocks.first_mut().filter(|block| block.first_line == 1)
+            && let Some(atoms) = first.take_declaration()
+        {
+            // What the file declares and the signature lacks may be declared, but not observed.
+            self.declared = Some(
+                atoms
+                    .iter()
+                    .filter_map(|atom| signature.id_of_written(atom).ok())
+                    .collect(),
+            );
+        }
+        let declared = self.declared.as_ref();
+        Ok((blocks.par_iter())
+            .map(|block| {
+                let mut result = T::default();
+                let mut sink = Interner::new(signature, declared);
+                block.each_line(&mut sink, |line, parsed, sink| {
+                    if let Line::Trace(kind) = parsed {
+                        visit(&mut result, line, kind, &sink.steps);
+                    }
+                    sink.clear();
+                })?;
+                Ok(result)
+            })
+            .collect())
     }
 
     /// The next blocks of lines, some for every core; just one, of one line or more, if `one` says so.
@@ -402,5 +434,38 @@ mod tests {
             let file = TraceFile::new("t", text).unwrap();
             assert_eq!(file.signature().unwrap_err().position(), Some((line, 1)));
         }
+    }
+
+    /// Piece by piece the file has the same traces as at once, and what its first line declares holds to its end.
+    #[test]
+    fn traces_come_piece_by_piece() {
+        let good = "{\"kind\":\"goal\",\"steps\":[[\"goal\"]]}\n";
+        let count = 9 * rayon::current_num_threads() * BLOCK / good.len();
+        let text = format!(
+            "{{\"signature\":[\"goal\"]}}\n{}\n\n{good}",
+            good.repeat(count)
+        );
+        let signature = Signature::parse(["goal", "lava"]).unwrap();
+        let read = |text: String| TraceFile::new("t", std::io::Cursor::new(text)).unwrap();
+        let mut file = read(text.clone());
+        let (mut pieces, mut traces) = (0, Vec::new());
+        loop {
+            let piece = file.next_traces(&signature).unwrap();
+            if piece.is_empty() {
+                break;
+            }
+            pieces += 1;
+            traces.extend(piece);
+        }
+        assert!(pieces > 1, "{pieces}");
+        assert_eq!(traces, read(text.clone()).traces(&signature).unwrap());
+        let mut undeclared = read(text + &good.replace("goal\"]", "lava\"]"));
+        let refused = loop {
+            match undeclared.next_traces(&signature) {
+                Ok(piece) => assert!(!piece.is_empty(), "the end was reached"),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(refused.position().unwrap().0, count + 5);
     }
 }
