@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from errands import KEYS_MACHINE, MACHINE, Errands
 
 import formrl
 from formrl.cast import survivors
-from formrl.rllib import MachineMultiAgentEnv, Training, train
+from formrl.rllib import Iteration, MachineMultiAgentEnv, Training, train
 
 ERRANDS, KEYS = formrl.Machine.parse(MACHINE), formrl.Machine.parse(KEYS_MACHINE)
 # The same errands in the wrong order.
@@ -36,12 +37,34 @@ def configure(config: Any) -> Any:
     return config.training(train_batch_size_per_learner=1000, minibatch_size=128, num_epochs=4, lr=3e-3)
 
 
+class Mortal(Errands):
+    """Its process dies in the first step after somebody has written this file, once."""
+
+    def __init__(self, order: Path) -> None:
+        super().__init__()
+        self.order = order
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        try:
+            self.order.unlink()
+        except FileNotFoundError:
+            return super().step(action)
+        os._exit(1)
+
+
 @pytest.mark.filterwarnings("ignore")
-def test_the_machine_is_learnt_and_broadcast_and_policies_exploit_it(cluster: None) -> None:
-    training = train(
-        Errands, 15, env_runners=2, envs_per_runner=4, explore=400, seed=1, configure=configure,
-        on_iteration=lambda it: it.success is not None and it.success > 0.95 and not it.relearnt,
-    )  # fmt: skip
+def test_the_machine_is_learnt_and_broadcast_and_policies_exploit_it(cluster: None, tmp_path: Path) -> None:
+    order = tmp_path / "die"
+
+    def look(iteration: Iteration) -> bool:
+        if iteration.number == 1:
+            # One of the runners does not live to see the end of the next iteration.
+            order.write_text("")
+        return iteration.number > 2 and iteration.success is not None and iteration.success > 0.95
+
+    settings: dict[str, Any] = {"env_runners": 2, "envs_per_runner": 4, "explore": 400, "seed": 1}
+    training = train(lambda: Mortal(order), 15, on_iteration=look, configure=configure, **settings)
+    assert not order.exists()
     try:
         assert training.machine.diff(ERRANDS, training.learner.signature, rewards=False) is None
         first, last = training.iterations[0], training.iterations[-1]
@@ -49,12 +72,12 @@ def test_the_machine_is_learnt_and_broadcast_and_policies_exploit_it(cluster: No
         assert last.success is not None and last.success > 0.95 and last.counterexamples == 0
         assert {trace.kind for trace in training.traces} >= {"goal"}
 
-        # All runners play with the machine, and have its modules and no others.
-        def look(runner: Any) -> Any:
+        # All runners play with the machine, the one that was started again, too, and have its modules and no others.
+        def ask(runner: Any) -> Any:
             machines = None if runner.env is None else [env.unwrapped.cast.machine for env in runner.env.envs]
             return machines, sorted(runner.module.keys())
 
-        seen = training.algorithm.env_runner_group.foreach_env_runner(look)
+        seen = training.algorithm.env_runner_group.foreach_env_runner(ask)
         assert [machines for machines, _ in seen if machines] == [[training.machine] * 4] * 2
         assert all(modules == sorted(training.names.values()) for _, modules in seen)
     finally:

@@ -12,14 +12,33 @@ from ..extras import require
 
 require("ray.rllib", "formrl.rllib")
 
+import ray  # noqa: E402
 from ray.rllib.env.multi_agent_env import MultiAgentEnv  # noqa: E402
+
+
+class Board:
+    """The machine that is played with at present and the names of its agents, for all of a cluster to read: an actor of Ray's.
+
+    A runner that died is started by Ray as it was in the beginning; from here its environments know what has become of the machine.
+    """
+
+    def __init__(self, machine: Machine, names: dict[str, str]) -> None:
+        self._written = machine, names
+
+    def write(self, machine: Machine, names: dict[str, str]) -> None:
+        """Replaces what is written."""
+        self._written = machine, names
+
+    def read(self) -> tuple[Machine, dict[str, str]]:
+        """What is written."""
+        return self._written
 
 
 class MachineMultiAgentEnv(MultiAgentEnv):
     """A task played by one agent a machine state.
 
     Its configuration has `make_env` and `machine`, and may have `names` (agents by state), `reserve` (names of agents that other
-    machines may have) and whatever `Cast` takes: `shaping`, `credit`, `observation`, `truth`, `judge`, `labels`, `signature`. Only
+    machines may have), `board` (where the present machine is written, see `Board`) and whatever `Cast` takes: `shaping`, `credit`, `observation`, `truth`, `judge`, `labels`, `signature`. Only
     the agent that acts next has an observation.
     """
 
@@ -27,6 +46,8 @@ class MachineMultiAgentEnv(MultiAgentEnv):
         super().__init__()
         settings = dict(config)
         make_env, machine = settings.pop("make_env"), settings.pop("machine")
+        if (board := settings.pop("board", None)) is not None:
+            machine, settings["names"] = ray.get(board.read.remote())
         settings.setdefault("observation", "flat")
         self._reserve: list[str] = settings.pop("reserve", [])
         self.cast = Cast(make_env(), machine, **settings)
@@ -79,7 +100,6 @@ class MachineMultiAgentEnv(MultiAgentEnv):
             # Whatever comes of the episode, this agent has done its part. RLlib is told one step later: an episode all of whose
             # agents so far are done is over for it, and it has yet to meet the next one.
             self._left = actor
-            self.agents.remove(actor)
         return seen, rewards, terminations, truncations, {agent: info for agent in seen}
 
     def close(self) -> None:

@@ -12,10 +12,11 @@ from ..cast import Cast, Credit, survivors
 from ..episode import GOAL, can_accept, nothing_known, running_states, shortest
 from ..errors import LearnError
 from ..extras import require
-from .environment import MachineMultiAgentEnv
+from .environment import Board, MachineMultiAgentEnv
 
 require("ray.rllib", "formrl.rllib")
 
+import ray  # noqa: E402
 from ray.rllib.algorithms.ppo import PPO, PPOConfig  # noqa: E402
 from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig  # noqa: E402
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec  # noqa: E402
@@ -87,7 +88,8 @@ class Training:
         self.traces: list[Trace] = []
         """The counterexamples that were kept."""
         self.iterations: list[Iteration] = []
-        settings = {"make_env": make_env, "shaping": gamma, "credit": credit, "reserve": self._reserve}
+        self._board = ray.remote(num_cpus=0)(Board).remote(machine, self.names)
+        settings = {"board": self._board, "make_env": make_env, "shaping": gamma, "credit": credit, "reserve": self._reserve}
         config = (
             PPOConfig()
             .environment(MachineMultiAgentEnv, env_config=settings | {"machine": machine, "names": self.names})
@@ -112,6 +114,7 @@ class Training:
     def stop(self) -> None:
         """Lets the runners and learners go."""
         self.algorithm.stop()
+        ray.kill(self._board)
 
     def iterate(self) -> Iteration:
         """Acts and learns; gathers the counterexamples, and learns another machine if there are any."""
@@ -157,6 +160,7 @@ class Training:
         free = (name for name in self._reserve if name not in before.values())
         self.names = names = {state: kept.get(state) or next(free) for state in running_states(machine)}
         self._example.set_machine(machine, names)
+        ray.get(self._board.write.remote(machine, names))
         for name, spec in self._specs().items():
             if name not in before.values():
                 self.algorithm.add_module(name, spec)
@@ -207,14 +211,12 @@ def _module_of(agent: str, *_: Any, **__: Any) -> str:
 
 
 def _everywhere(algorithm: PPO, work: Callable[[Any], Any]) -> list[Any]:
-    """Does something in every runner that has environments."""
-    group = algorithm.env_runner_group
-    answers = group.foreach_env_runner(lambda runner: (runner.env is not None, runner.env and work(runner)))
-    expected = max(1, group.num_remote_env_runners())
-    answers = [answer for has_environments, answer in answers if has_environments]
-    if len(answers) < expected:
-        raise RuntimeError(f"{expected - len(answers)} of {expected} environment runners are gone; Ray's log says why")
-    return answers
+    """Does something in every runner that has environments. Ray starts one that has died again, and it reads the board."""
+    algorithm.restore_env_runners(algorithm.env_runner_group)
+    answers = algorithm.env_runner_group.foreach_env_runner(
+        lambda runner: (runner.env is not None, runner.env and work(runner))
+    )
+    return [answer for has_environments, answer in answers if has_environments]
 
 
 def _environments(runner: Any) -> list[MachineMultiAgentEnv]:
