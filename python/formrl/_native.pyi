@@ -16,6 +16,7 @@ __all__ = [
     "Machine",
     "Monitor",
     "Monitors",
+    "Policy",
     "Recorder",
     "Signature",
     "Step",
