@@ -24,6 +24,7 @@ from formrl._native import (
     Machine,
     Monitor,
     Monitors,
+    Policy,
     Recorder,
     Signature,
     Step,
@@ -59,6 +60,8 @@ from formrl.records import (
     Steps,
 )
 
+from formrl.trials import Trial, TrialResult, sweep
+
 if TYPE_CHECKING:
     from os import PathLike
 
@@ -81,6 +84,7 @@ __all__ = [
     "Monitors",
     "Overlap",
     "ParseError",
+    "Policy",
     "Reaction",
     "Recorder",
     "Report",
@@ -92,6 +96,8 @@ __all__ = [
     "Trace",
     "TraceError",
     "TraceReader",
+    "Trial",
+    "TrialResult",
     "WorldError",
     "Worlds",
     "__version__",
@@ -99,6 +105,7 @@ __all__ = [
     "make_task",
     "read_signature",
     "read_traces",
+    "sweep",
     "write_traces",
 ]
 

@@ -16,6 +16,7 @@ __all__ = [
     "Machine",
     "Monitor",
     "Monitors",
+    "Policy",
     "Recorder",
     "Signature",
     "Step",
@@ -334,5 +335,27 @@ class Worlds:
     @property
     def actions(self) -> list[str]: ...
     def __len__(self) -> int: ...
+
+@final
+class Policy:
+    def __new__(cls, path: str | PathLike[str], state: str | None = None) -> Self: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def indicators(self) -> list[str]: ...
+    @property
+    def actions(self) -> int: ...
+    def evaluate(
+        self,
+        images: npt.NDArray[np.uint8] | None = None,
+        vectors: npt.NDArray[np.float32] | None = None,
+        state: npt.NDArray[np.float32] | None = None,
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.float32]]: ...
+    def probabilities(
+        self,
+        images: npt.NDArray[np.uint8] | None = None,
+        vectors: npt.NDArray[np.float32] | None = None,
+        state: npt.NDArray[np.float32] | None = None,
+    ) -> npt.NDArray[np.float32]: ...
 
 def run_command(args: list[str]) -> int: ...

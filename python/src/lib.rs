@@ -10,6 +10,7 @@ mod learn;
 mod logic;
 mod machine;
 mod monitor;
+mod policy;
 mod trace;
 mod worlds;
 
@@ -35,6 +36,8 @@ mod native {
     use crate::machine::Machine;
     #[pymodule_export]
     use crate::monitor::{Monitor, Step};
+    #[pymodule_export]
+    use crate::policy::Policy;
     #[pymodule_export]
     use crate::trace::{Recorder, Trace, TraceReader, read_signature, read_traces, write_traces};
     #[pymodule_export]

@@ -1,0 +1,187 @@
+"""One episode as its machine sees it: state, reward, shaping, trace, and where machine and world disagree.
+
+Every integration, Gymnasium, PettingZoo or RLlib, tells an `Episode` what was observed and what the world says of the task. The
+rules are those of the native trainer: the observation at reset counts, rewards are shaped by γ Φ(u′) − Φ(u), and an episode
+that the machine is wrong about ends there, with a counterexample to learn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from formrl._native import BoundMachine, Machine, Trace
+
+GOAL, DEAD_END, INCOMPLETE = "goal", "dead-end", "incomplete"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one step did."""
+
+    before: int
+    """The number of the state before it."""
+    state: int
+    """The number of the state after it."""
+    reward: float
+    """The machine's reward, not shaped."""
+    shaping: float
+    """What is added to it; 0 without shaping."""
+    counterexample: Trace | None
+    """What was observed so far, if the machine is wrong about it."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the machine went to another state."""
+        return self.state != self.before
+
+
+class Episode:
+    """Where an episode stands.
+
+    `gamma` is the discount of the shaping; without one, rewards are not shaped. With `trusted` the machine is never wrong: it is the
+    task.
+
+    >>> from formrl import Machine, Signature
+    >>> machine = Machine.parse("initial u0\\naccept u2\\nu0 -> u1 : key\\nu1 -> u2 : goal")
+    >>> episode = Episode(machine.bind(Signature(["key", "goal"])), gamma=1.0)
+    >>> episode.begin([])
+    >>> turn = episode.advance(["key"], "incomplete")
+    >>> episode.state, turn.reward, round(turn.shaping, 3)
+    ('u1', 0.0, 0.333)
+    >>> episode.advance(["goal"], "incomplete").counterexample
+    Trace('incomplete', [['key'], ['goal']])
+    """
+
+    def __init__(self, machine: BoundMachine, gamma: float | None = None, trusted: bool = False) -> None:
+        self.machine = machine
+        self.gamma = gamma
+        self.trusted = trusted
+        self.states: list[str] = machine.machine.states
+        self.potentials = potentials(machine.machine)
+        self.monitor = machine.monitor()
+        self.steps: list[list[str]] = []
+        self.seen_before: npt.NDArray[np.bool_] = self.monitor.seen_row
+
+    @property
+    def state(self) -> str:
+        """The name of the machine's state."""
+        return self.monitor.state
+
+    @property
+    def state_index(self) -> int:
+        """Its number."""
+        return self.monitor.state_index
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the machine is in a terminal state."""
+        return self.monitor.is_over
+
+    @property
+    def seen(self) -> npt.NDArray[np.bool_]:
+        """What has been observed since the state was entered, a boolean an atom."""
+        return self.monitor.seen_row
+
+    def begin(self, labels: Any) -> None:
+        """Starts an episode whose first observation, that at reset, is this."""
+        self.monitor.reset()
+        self.steps = []
+        self._hear(labels)
+        self.seen_before = self.monitor.seen_row
+
+    def _hear(self, labels: Any) -> float:
+        heard = self.machine.signature.decode(labels)
+        if heard and (not self.steps or heard != self.steps[-1]):
+            self.steps.append(heard)
+        return self.monitor.observe(labels).reward
+
+    def advance(self, labels: Any, kind: str) -> Turn:
+        """Takes in a step: what was observed, and whether the world says `goal`, `dead-end` or, as long as neither, `incomplete`."""
+        before, was_over = self.monitor.state_index, self.monitor.is_over
+        # The buffer is emptied when the state changes; who leaves it may still want to see it.
+        self.seen_before = self.monitor.seen_row | self.machine.signature.encode(labels)
+        reward = self._hear(labels)
+        state = self.monitor.state_index
+        shaping = 0.0
+        if self.gamma is not None:
+            shaping = self.gamma * self.potentials[state] - self.potentials[before]
+        # A machine at its end before anything was done is wrong as soon as anything else is observed.
+        too_early = was_over and len(self.steps) > 1
+        wrong = not self.trusted and (too_early or self.monitor.verdict != kind)
+        return Turn(before, state, reward, float(shaping), self.trace(kind) if wrong else None)
+
+    def trace(self, kind: str) -> Trace:
+        """What was observed so far, as a trace that ended so."""
+        return Trace(kind, self.steps, self.machine.signature)
+
+
+def nothing_known() -> Machine:
+    """The machine that learning starts from: one state, and no way out of it.
+
+    >>> nothing_known().states
+    ['u0', 'u_acc']
+    """
+    return Machine(name="nothing_known", initial="u0", accepting="u_acc", edges=[])
+
+
+def is_terminal(machine: Machine, state: str) -> bool:
+    """Whether nothing is left to do in a state."""
+    return state in (machine.accepting, machine.rejecting)
+
+
+def running_states(machine: Machine) -> list[str]:
+    """The states in which somebody has to act."""
+    return [state for state in machine.states if not is_terminal(machine, state)]
+
+
+def potentials(machine: Machine) -> npt.NDArray[np.float64]:
+    """Φ of every state: (N − d) / N, with d the number of edges from there to acceptance and N that of states; 0 if there is no way.
+
+    >>> from formrl import Machine
+    >>> potentials(Machine.parse("initial a\\naccept c\\nreject d\\na -> b : key\\nb -> c : goal\\nb -> d : lava")).tolist()
+    [0.5, 0.75, 1.0, 0.0]
+    """
+    states = machine.states
+    distances, front = {machine.accepting: 0}, [machine.accepting]
+    while front:
+        target = front.pop(0)
+        for edge in machine.edges:
+            if edge.target == target and edge.source not in distances:
+                distances[edge.source] = distances[target] + 1
+                front.append(edge.source)
+    near = [(len(states) - distances[state]) / len(states) if state in distances else 0.0 for state in states]
+    return np.array(near)
+
+
+def can_accept(machine: Machine) -> bool:
+    """Whether the machine can ever accept. Until then there is nothing to learn from it."""
+    return bool(potentials(machine)[machine.states.index(machine.initial)] > 0)
+
+
+def sub_task(machine: Machine, state: str) -> tuple[str, ...]:
+    """What a state's edges wait for, those to be avoided apart. Two states with the same sub-task can share a policy.
+
+    >>> from formrl import Machine
+    >>> machine = Machine.parse("initial a\\naccept b\\nreject c\\na -> c : lava\\na -> b : goal and not lava")
+    >>> sub_task(machine, "a")
+    ('goal and not lava', 'never lava')
+    """
+    edges = [edge for edge in machine.edges if edge.source == state]
+    return tuple(sorted(f"never {e.formula}" if e.target == machine.rejecting else e.formula for e in edges))
+
+
+def shortest(traces: Iterable[Trace], keep: int) -> list[Trace]:
+    """The shortest different traces of every kind, at most `keep` in all."""
+    most = max(1, -(-keep // 3))
+    kept: dict[Trace, None] = {}
+    counts: dict[str, int] = {}
+    for trace in sorted(traces, key=len):
+        if trace not in kept and counts.get(trace.kind, 0) < most:
+            kept[trace] = None
+            counts[trace.kind] = counts.get(trace.kind, 0) + 1
+    return list(kept)

@@ -1,0 +1,107 @@
+"""Many environments with a machine do what single ones do, step for step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from errands import KEYS_MACHINE, MACHINE, Errands
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+import formrl
+import formrl.worlds
+from formrl.vector import MachineVectorWrapper
+from formrl.wrappers import MachineWrapper
+
+KEYS = formrl.Machine.parse(KEYS_MACHINE)
+# Wrong about much: it accepts early, and knows of no dead end.
+WRONG = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u1 : exists X. key(X)\nu1 -> u_acc : exists X. key(X)")
+
+
+@pytest.mark.parametrize("machine", [KEYS, WRONG], ids=["right", "wrong"])
+@pytest.mark.parametrize("settings", [{}, {"truth": "machine"}, {"reward": "environment"}], ids=str)
+def test_as_single_ones(machine: formrl.Machine, settings: dict[str, Any]) -> None:
+    n = 4
+    how: Any = {"shaping": 0.9, "observation": "flat", **settings}
+    envs = SyncVectorEnv([lambda: Errands(keys=True, limit=15)] * n)
+    many = MachineVectorWrapper(envs, machine, signature=Errands(keys=True).signature, **how)
+    single = [MachineWrapper(Errands(keys=True, limit=15), machine, **how) for _ in range(n)]
+    seen, infos = many.reset(seed=0)
+    for i, env in enumerate(single):
+        assert np.array_equal(env.reset(seed=i)[0], seen[i])
+    rng = np.random.default_rng(0)
+    over, counterexamples, ends = [False] * n, 0, 0
+    for _ in range(500):
+        actions = rng.integers(0, 2, n)
+        seen, rewards, terminated, truncated, infos = many.step(actions)
+        assert seen in many.observation_space
+        for i, env in enumerate(single):
+            if over[i]:
+                observation, info = env.reset()
+                expected: tuple[Any, ...] = (0.0, False, False)
+            else:
+                observation, *expected_list, info = env.step(int(actions[i]))
+                expected = tuple(expected_list)
+            over[i] = expected[1] or expected[2]
+            assert np.array_equal(observation, seen[i])
+            assert (rewards[i], terminated[i], truncated[i]) == (pytest.approx(expected[0]), *expected[1:])
+            assert infos["machine_state"][i] == info["machine_state"]
+            for key in ("counterexample", "trace"):
+                assert (infos[key][i] if key in infos else None) == info.get(key)
+            counterexamples += "counterexample" in info
+            ends += over[i]
+    assert ends > 50
+    assert (counterexamples > 50) == (machine is WRONG and "truth" not in settings)
+
+
+def test_built_in_worlds() -> None:
+    """Their labels are an array already, and their episodes are cut off where the machine is wrong."""
+    task = formrl.Task("all-yellow")
+    early = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u_acc : exists X. yellow(X)")
+    envs = MachineVectorWrapper(gymnasium.make_vec("formrl/all-yellow-v0", num_envs=32, actions="moves"), early)
+    envs.reset(seed=1)
+    envs.action_space.seed(1)
+    found = set()
+    for _ in range(400):
+        *_, truncated, infos = envs.step(envs.action_space.sample())
+        if "counterexample" in infos:
+            assert (infos["_counterexample"] == truncated).all()
+            found |= {trace for trace in infos["counterexample"] if trace is not None}
+    bound = task.machine.bind(task.signature)
+    assert len(found) >= 2 and all(trace.agrees(bound) and trace.kind == "incomplete" for trace in found)
+
+
+def test_resetting_some_by_hand() -> None:
+    envs = SyncVectorEnv([lambda: Errands(cells=3)] * 2, autoreset_mode=AutoresetMode.DISABLED)
+    machine = formrl.Machine.parse(MACHINE)
+    many = MachineVectorWrapper(envs, machine, signature=["key", "door"])
+    many.reset(seed=0)
+    many.step(np.array([0, 1]))
+    *_, terminated, _, infos = many.step(np.array([1, 1]))
+    assert infos["machine_state"].tolist() == ["u1", "u0"]
+    *_, terminated, _, infos = many.step(np.array([1, 1]))
+    assert terminated.tolist() == [True, False]
+    _, infos = many.reset(options={"reset_mask": np.array([True, False])})
+    assert infos["machine_state"].tolist() == ["u0", "u0"]
+    *_, infos = many.step(np.array([1, 0]))
+    *_, infos = many.step(np.array([1, 0]))
+    assert infos["machine_state"].tolist() == ["u0", "u1"]
+
+
+def test_what_is_wrong_is_said() -> None:
+    machine = formrl.Machine.parse(MACHINE)
+    envs = SyncVectorEnv([Errands] * 2)
+    with pytest.raises(formrl.WorldError, match="signature"):
+        MachineVectorWrapper(envs, machine)
+    with pytest.raises(formrl.LabelError, match="shape"):
+        labels = lambda _: np.zeros((2, 5), np.bool_)  # noqa: E731
+        MachineVectorWrapper(envs, machine, labels, signature=["key", "door"]).reset()
+    with pytest.raises(formrl.LabelError, match="door"):
+        MachineVectorWrapper(envs, machine, signature=["key"]).reset()
+    with pytest.raises(formrl.WorldError, match="hide"):
+        same = SyncVectorEnv([Errands] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
+        MachineVectorWrapper(same, machine, signature=["key", "door"])
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        MachineVectorWrapper(envs, machine, signature=["key", "door"]).step(np.array([0, 0]))
