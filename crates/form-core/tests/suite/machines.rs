@@ -153,13 +153,3 @@ pub(crate) fn machines() -> impl Strategy<Value = Machine> {
             builder.build().unwrap()
         })
 }
-
-/// Observations over [`signature`], some of them empty, some dense.
-#[cfg(feature = "clingo-tests")]
-pub(crate) fn traces() -> impl Strategy<Value = Vec<form_core::AtomSet>> {
-    let ids: Vec<_> = signature().ids().collect();
-    let few = prop::sample::subsequence(ids.clone(), 0..4);
-    let many = prop::sample::subsequence(ids.clone(), ids.len() / 2..ids.len());
-    let observation = prop_oneof![3 => few, 1 => many];
-    prop::collection::vec(observation.prop_map(|ids| ids.into_iter().collect()), 0..12)
-}

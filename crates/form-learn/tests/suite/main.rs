@@ -3,8 +3,6 @@
 
 mod asp;
 mod brute_force;
-#[cfg(feature = "clingo-tests")]
-mod differential;
 mod explain;
 mod figures;
 mod forced;
