@@ -1,6 +1,6 @@
 //! `form report`: one page that shows runs, for looking rather than reading.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use form_lab::{Showing, write_report};
@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> Result<Answer> {
     input::use_threads(args.threads)?;
     let page = match (&args.out, args.runs.as_slice()) {
         (Some(page), _) => page.clone(),
-        (None, [run]) if run.join("config.toml").exists() => run.join("report.html"),
+        (None, [run]) if is_run(run) => run.join("report.html"),
         (None, _) => PathBuf::from("report.html"),
     };
     if page.is_dir() {
@@ -83,4 +83,10 @@ pub fn run(args: &Args) -> Result<Answer> {
         output::print(&path)?;
     }
     Ok(Answer::Yes)
+}
+
+/// Whether a folder has anything of a run, and not runs in it.
+fn is_run(folder: &Path) -> bool {
+    let signs = ["config.toml", "metrics.csv", "result.json"];
+    signs.iter().any(|name| folder.join(name).exists())
 }
