@@ -13,9 +13,9 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use rayon::prelude::*;
 
+use crate::bound::BoundMachine;
 use crate::errors::{record, wrong_type};
 use crate::logic::type_name;
-use crate::machine::BoundMachine;
 
 /// Monitors that a thread serves without looking up.
 const AT_ONCE: usize = 4096;

@@ -2,6 +2,7 @@
 //! rooms that Python sees. What can be said in Python itself stands in the folder `formrl` beside this one.
 
 mod batch;
+mod bound;
 mod cli;
 mod errors;
 mod files;
@@ -24,13 +25,15 @@ mod native {
     #[pymodule_export]
     use crate::batch::Monitors;
     #[pymodule_export]
+    use crate::bound::BoundMachine;
+    #[pymodule_export]
     use crate::cli::run_command;
     #[pymodule_export]
     use crate::learn::{Learner, learn};
     #[pymodule_export]
     use crate::logic::Signature;
     #[pymodule_export]
-    use crate::machine::{BoundMachine, Machine};
+    use crate::machine::Machine;
     #[pymodule_export]
     use crate::monitor::{Monitor, Step};
     #[pymodule_export]

@@ -15,11 +15,10 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple, PyType};
 
-use crate::batch::Monitors;
+use crate::bound::BoundMachine;
 use crate::errors::{self, record};
 use crate::files;
 use crate::logic::Signature;
-use crate::monitor::Monitor;
 
 /// A first-order reward machine.
 ///
@@ -354,7 +353,7 @@ impl Machine {
             .is_ok_and(|other| other.get().machine == self.machine)
     }
 
-    fn __hash__(&self) -> u64 {
+    pub fn __hash__(&self) -> u64 {
         // Not the rewards: two of them can be equal and yet written differently.
         let mut hasher = DefaultHasher::new();
         self.machine.name().hash(&mut hasher);
@@ -370,116 +369,6 @@ impl Machine {
             py.get_type::<Self>().getattr("from_json")?,
             (self.to_json(),),
         ))
-    }
-}
-
-/// A machine compiled for a signature: what monitors run.
-///
-/// >>> from formrl import Machine, Signature
-/// >>> machine = Machine.parse("initial u0\naccept u1\nu0 -> u1 : forall X. yellow(X)")
-/// >>> bound = machine.bind(Signature(["yellow(o0)", "yellow(o1)", "goal"]))
-/// >>> bound.progress_atoms("u0")
-/// ['yellow(o0)', 'yellow(o1)']
-#[pyclass(module = "formrl", frozen)]
-pub struct BoundMachine {
-    pub bound: Arc<form_core::BoundMachine>,
-    pub signature: Py<Signature>,
-    machine: Py<Machine>,
-}
-
-#[pymethods]
-impl BoundMachine {
-    #[new]
-    fn new(machine: Py<Machine>, signature: Py<Signature>) -> PyResult<Self> {
-        let bound = form_core::BoundMachine::new(
-            machine.get().machine.clone(),
-            signature.get().signature.clone(),
-        )
-        .map_err(|error| errors::core(&error))?;
-        Ok(Self {
-            bound: Arc::new(bound),
-            signature,
-            machine,
-        })
-    }
-
-    /// The machine.
-    #[getter]
-    fn machine(&self, py: Python<'_>) -> Py<Machine> {
-        self.machine.clone_ref(py)
-    }
-
-    /// What can be observed.
-    #[getter]
-    fn signature(&self, py: Python<'_>) -> Py<Signature> {
-        self.signature.clone_ref(py)
-    }
-
-    /// The atoms that the `forall`s on the edges out of a state wait for: with "seen since the state was entered" of these, the
-    /// state's sub-task is Markovian.
-    fn progress_atoms(&self, state: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-        let state = self.state(state)?;
-        Ok(self
-            .bound
-            .signature()
-            .texts(self.bound.progress_atoms(state)))
-    }
-
-    /// A monitor at the initial state.
-    fn monitor(slf: Bound<'_, Self>) -> Monitor {
-        Monitor::start(slf.unbind())
-    }
-
-    /// So many monitors, which are stepped together.
-    fn monitors(slf: Bound<'_, Self>, n: usize) -> PyResult<Monitors> {
-        Monitors::start(slf.unbind(), n)
-    }
-
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Self>().is_ok_and(|other| {
-            let other = other.get();
-            other.bound.machine() == self.bound.machine()
-                && other.bound.signature() == self.bound.signature()
-        })
-    }
-
-    fn __hash__(&self) -> u64 {
-        self.machine.get().__hash__()
-    }
-
-    fn __repr__(&self) -> String {
-        format!(
-            "<BoundMachine {:?} over {} atoms>",
-            self.bound.machine().name(),
-            self.bound.signature().len()
-        )
-    }
-
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> (Bound<'py, PyAny>, (Py<Machine>, Py<Signature>)) {
-        let parts = (self.machine.clone_ref(py), self.signature.clone_ref(py));
-        (py.get_type::<Self>().into_any(), parts)
-    }
-}
-
-impl BoundMachine {
-    /// A state by its name or its number.
-    pub fn state(&self, state: &Bound<'_, PyAny>) -> PyResult<StateId> {
-        let machine = self.bound.machine();
-        let found = if let Ok(name) = state.extract::<String>() {
-            machine.state(&name)
-        } else {
-            let number: usize = state.extract()?;
-            machine.state_ids().nth(number)
-        };
-        found.ok_or_else(|| {
-            PyValueError::new_err(format!(
-                "the machine {:?} has no state {state}",
-                machine.name()
-            ))
-        })
     }
 }
 

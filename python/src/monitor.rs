@@ -6,8 +6,8 @@ use form_core::{AtomSet, EdgeId, Progress, StateId};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
+use crate::bound::BoundMachine;
 use crate::logic::Signature;
-use crate::machine::BoundMachine;
 
 /// How a monitor keeps its place in a pickle: state, what was seen there, and the newest observation.
 type Place<'py> = (

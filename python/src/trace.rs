@@ -12,10 +12,10 @@ use form_core::{AtomSet, Kind, TraceFile};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::bound::BoundMachine;
 use crate::errors::{self, Class};
 use crate::files;
 use crate::logic::{Signature, texts, type_name};
-use crate::machine::BoundMachine;
 
 /// The observations of an episode and how it ended: `"goal"`, `"dead-end"` or `"incomplete"`.
 ///
