@@ -18,13 +18,18 @@ enough, for agents open doors in any order, and only one order is the task. The 
 the red door has been opened.
 
 In both, Stable-Baselines3's PPO is then trained twice with the same settings: on the environment as it is, and on the same with
-the machine around it, whose state it sees and whose shaped reward it gets. What came of it (two cores, seed 1, success of the
-last 100 episodes):
+the machine around it, whose state it sees and whose shaped reward it gets. What came of it after 200,000 steps (`--seed`, success
+of the last 100 episodes):
 
-| environment | steps | with the machine | without |
+| environment | seed | with the machine | without |
 |---|---|---|---|
-| MiniGrid-DoorKey-6x6 | 200,000 | 100 %; 95 % after 47,000 | 0 % |
-| BabyAI-OpenRedBlueDoors | 200,000 | 100 %; 95 % after 98,000 | 14 % |
+| MiniGrid-DoorKey-6x6 | 1 | 100 %; 95 % after 47,000 steps | 0 % |
+| | 2 | 100 %; 95 % after 68,000 steps | 100 %; 95 % after 86,000 steps |
+| BabyAI-OpenRedBlueDoors | 1 | 100 %; 95 % after 98,000 steps | 14 % |
+| | 2 | 99 %; 95 % after 166,000 steps | 93 % |
+
+Without the machine, all depends on how soon the goal is met by chance. On the smaller DoorKey-5x5 it is met soon, and the machine
+is no help there.
 
 The small version learns the same machines; its 2,000 steps are too few for any policy.
 """
@@ -125,7 +130,9 @@ class Success(BaseCallback):
             self.curve.append((self.num_timesteps, float(np.mean(self.recent))))
 
 
-def train(name: str, machine: formrl.Machine | None, labels: list[str], steps: int) -> list[tuple[int, float]]:
+def train(
+    name: str, machine: formrl.Machine | None, labels: list[str], steps: int, seed: int = 1
+) -> list[tuple[int, float]]:
     """PPO on the environment: the success rate of the last 100 episodes after so many steps."""
     envs = DummyVecEnv([lambda: make(name, machine, labels)] * 8)
     model = PPO(
@@ -137,19 +144,19 @@ def train(name: str, machine: formrl.Machine | None, labels: list[str], steps: i
         gamma=GAMMA,
         ent_coef=0.01,
         learning_rate=5e-4,
-        seed=1,
+        seed=seed,
     )
     success = Success()
     model.learn(steps, callback=success)
     return success.curve
 
 
-def compare(name: str, machine: formrl.Machine, labels: list[str], steps: int) -> dict[str, float]:
+def compare(name: str, machine: formrl.Machine, labels: list[str], steps: int, seed: int) -> dict[str, float]:
     """Trains with and without the machine; how often each reaches the goal at the end."""
     reached = {}
     for title, known in (("with the machine", machine), ("without", None)):
         start = time.perf_counter()
-        curve = train(name, known, labels, steps)
+        curve = train(name, known, labels, steps, seed)
         seconds = time.perf_counter() - start
         if not curve:
             print(f"  {title}: {steps:,} steps are too few to say anything ({seconds:.0f} s)")
@@ -160,7 +167,7 @@ def compare(name: str, machine: formrl.Machine, labels: list[str], steps: int) -
     return reached
 
 
-def main(small: bool = False) -> dict[str, dict[str, float]]:
+def main(small: bool = False, seed: int = 1) -> dict[str, dict[str, float]]:
     """The whole story."""
     # The networks are small: threads would only wait for each other.
     torch.set_num_threads(1)
@@ -172,18 +179,20 @@ def main(small: bool = False) -> dict[str, dict[str, float]]:
     print("The smallest machine for them:", *formrl.learn(traces).machine.edges, sep="\n  ")
     plan = formrl.learn([*traces, *WHAT_WOULD_NOT_COUNT]).machine
     print("With three traces of what would not count:", *plan.edges, sep="\n  ")
-    results = {DOOR_KEY: compare(DOOR_KEY, plan, DOOR_KEY_LABELS, steps)}
+    results = {DOOR_KEY: compare(DOOR_KEY, plan, DOOR_KEY_LABELS, steps, seed)}
 
     print(f"{TWO_DOORS}: {episodes} episodes recorded")
     traces = record(TWO_DOORS, TWO_DOORS_LABELS, episodes)
     # Each door is meant by its name: `exists` has no place here.
     order = formrl.learn(traces, propositional=True).machine
     print("The smallest machine for them:", *order.edges, sep="\n  ")
-    results[TWO_DOORS] = compare(TWO_DOORS, order, TWO_DOORS_LABELS, steps)
+    results[TWO_DOORS] = compare(TWO_DOORS, order, TWO_DOORS_LABELS, steps, seed)
     return results
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Machines and policies for two of MiniGrid's environments.")
     parser.add_argument("--small", action="store_true", help="a short version, to see that it runs")
-    main(parser.parse_args().small)
+    parser.add_argument("--seed", type=int, default=1, help="the seed of PPO")
+    arguments = parser.parse_args()
+    main(arguments.small, arguments.seed)

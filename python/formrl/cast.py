@@ -119,7 +119,7 @@ class Cast:
         episode, state = self.env.episode, self._state_of[agent]
         if episode.state_index == state:
             seen = episode.seen
-        elif self.visited and getattr(self.env, "turn", None) is not None and self.env.turn.before == state:
+        elif self.env.turn is not None and self.env.turn.before == state:
             seen = episode.seen_before
         else:
             seen = episode.seen & False

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from formrl._native import Machine, Signature, Trace
 
-from .episode import DEAD_END, GOAL, INCOMPLETE, Episode
+from .episode import DEAD_END, GOAL, INCOMPLETE, Episode, Turn
 from .errors import LabelError, WorldError
 from .extras import require
 from .sight import How, Sight
@@ -121,6 +121,8 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
         self._how, self._room = observation, room
         self._before: Any = None
         self._closed = False
+        self.turn: Turn | None = None
+        """What the last step of the episode did to the machine."""
         self.set_machine(machine)
 
     def set_machine(self, machine: Machine) -> None:
@@ -154,7 +156,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
         transition = Transition(self.env.unwrapped, None, None, observation, info)
         labels = self._labels(transition)
         self.episode.begin(labels)
-        self._before, self._running = observation, True
+        self._before, self._running, self.turn = observation, True, None
         return self._see(observation), info | {"labels": labels, "machine_state": self.episode.state}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:

@@ -97,7 +97,7 @@ def test_a_killed_worker_loses_only_its_trial(cluster: None, tmp_path: Path) -> 
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        results = formrl.sweep("all-yellow", "handcrafted", [1, 2], iterations=12, settings=SMALL, out=tmp_path)
+        results = formrl.sweep("all-yellow", "handcrafted", [1, 2], iterations=20, settings=SMALL, out=tmp_path)
     finally:
         over.set()
         killer.join()
@@ -108,9 +108,9 @@ def test_a_killed_worker_loses_only_its_trial(cluster: None, tmp_path: Path) -> 
     # It went on from its checkpoint, to the run that it would have been.
     assert "resumed after iteration" in (victim / "run.log").read_text()
     straight = tmp_path / "straight"
-    formrl.sweep("all-yellow", "handcrafted", [1], iterations=12, settings=SMALL, out=straight)
+    formrl.sweep("all-yellow", "handcrafted", [1], iterations=20, settings=SMALL, out=straight)
     assert rows(victim) == rows(straight / victim.name)
-    assert len(rows(other)) == 13
+    assert len(rows(other)) == 21
 
 
 def test_commands(tmp_path: Path) -> None:
