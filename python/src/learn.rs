@@ -209,7 +209,7 @@ fn watched<T: Send>(
     };
     std::thread::scope(|scope| {
         let (done, waiting) = channel();
-        scope.spawn(move || {
+        let worker = scope.spawn(move || {
             // Whoever waits for it may have been told to stop waiting.
             let _ = done.send(work());
         });
@@ -242,6 +242,8 @@ fn watched<T: Send>(
                 (Ok(answer), None) => return Ok(answer),
                 (Err(RecvTimeoutError::Timeout), still) => failure = still,
                 (Err(RecvTimeoutError::Disconnected), error) => {
+                    // Its panic ends here.
+                    let _ = worker.join();
                     let lost = || {
                         let message = "the learner gave up: a defect, please report it";
                         errors::raise(errors::Class::Learn, message, None, None, None)

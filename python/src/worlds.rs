@@ -235,6 +235,13 @@ impl Worlds {
             .map(|array| array.as_slice_mut())
             .transpose()?;
         let last_labels = (last_labels.as_mut().map(|array| array.as_slice_mut())).transpose()?;
+        if matches!(mode, Mode::Same) {
+            let bytes = n * self.worlds.spec().planes_len();
+            let given = last.as_ref().map_or(0, |last| last.len());
+            expect("entries of last", bytes, given)?;
+            let given = last_labels.as_ref().map_or(0, |labels| labels.len());
+            expect("entries of last_labels", n * self.ids.len(), given)?;
+        }
         let Self {
             worlds,
             ids,
@@ -242,12 +249,9 @@ impl Worlds {
             ..
         } = self;
         py.detach(|| -> form_env::Result<()> {
-            let over: Vec<usize> = match mode {
-                Mode::Next => (0..n).filter(|i| worlds.outcome(*i).is_over()).collect(),
-                Mode::Same | Mode::Off => Vec::new(),
-            };
+            let over: Vec<usize> = (0..n).filter(|i| worlds.outcome(*i).is_over()).collect();
             worlds.step(actions)?;
-            if !over.is_empty() {
+            if matches!(mode, Mode::Next) && !over.is_empty() {
                 start_next(worlds, &over)?;
             }
             for world in 0..n {
@@ -255,6 +259,10 @@ impl Worlds {
                 rewards[world] = f64::from(u8::from(outcome == Outcome::Goal));
                 terminated[world] = matches!(outcome, Outcome::Goal | Outcome::DeadEnd);
                 truncated[world] = outcome == Outcome::OutOfTime;
+            }
+            // A world that stands still since its end has had its reward.
+            for world in over {
+                rewards[world] = 0.0;
             }
             if let (Mode::Same, Some(last), Some(last_labels)) = (mode, last, last_labels) {
                 let bytes = worlds.spec().planes_len();

@@ -163,6 +163,28 @@ def test_arrays_of_their_own_stay_as_they_were() -> None:
     assert (observations == before).all()
 
 
+def test_a_goal_is_rewarded_once() -> None:
+    small = '''
+name = "small"
+machine = """
+initial u0
+accept u_acc
+u0 -> u_acc : goal
+"""
+steps = 200
+[room]
+size = [5, 5]
+goal = [3, 3]
+[checkpoints]
+red = 1
+'''
+    task = formrl.Task.from_toml(small)
+    envs = make(task, 64, actions="moves", autoreset_mode=AutoresetMode.DISABLED)
+    envs.reset(seed=1)
+    earned = np.sum([envs.step(row)[1] for row in actions(64, 150)], axis=0)
+    assert earned.max() == 1
+
+
 def test_misuse_is_told() -> None:
     envs = make("all-yellow", 2)
     with pytest.raises(gymnasium.error.ResetNeeded):
@@ -181,6 +203,9 @@ def test_misuse_is_told() -> None:
     read_only.setflags(write=False)
     with pytest.raises((TypeError, ValueError)):
         envs.worlds.observe(read_only, np.zeros((2, 13), np.bool_))
+    arrays = (np.zeros(2), np.zeros(2, np.bool_), np.zeros(2, np.bool_), np.zeros((2, 13), np.bool_))
+    with pytest.raises(ValueError, match="entries of last"):
+        envs.worlds.step(np.zeros(2, np.int64), np.zeros((2, 13, 13, 3), np.uint8), *arrays, autoreset="same")
     envs.close()
     for use in (envs.reset, lambda: envs.step(np.zeros(2, np.int64)), envs.render):
         with pytest.raises(formrl.WorldError, match="closed"):

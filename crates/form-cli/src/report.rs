@@ -1,9 +1,9 @@
 //! `form report`: one page that shows runs, for looking rather than reading.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use form_lab::{Showing, write_report};
+use form_lab::{RunFolder, Showing, write_report};
 use serde_json::json;
 
 use crate::{Answer, input, output};
@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> Result<Answer> {
     input::use_threads(args.threads)?;
     let page = match (&args.out, args.runs.as_slice()) {
         (Some(page), _) => page.clone(),
-        (None, [run]) if is_run(run) => run.join("report.html"),
+        (None, [run]) if RunFolder::is_at(run) => run.join("report.html"),
         (None, _) => PathBuf::from("report.html"),
     };
     if page.is_dir() {
@@ -83,10 +83,4 @@ pub fn run(args: &Args) -> Result<Answer> {
         output::print(&path)?;
     }
     Ok(Answer::Yes)
-}
-
-/// Whether a folder has anything of a run, and not runs in it.
-fn is_run(folder: &Path) -> bool {
-    let signs = ["config.toml", "metrics.csv", "result.json"];
-    signs.iter().any(|name| folder.join(name).exists())
 }

@@ -118,9 +118,11 @@ impl RunFolder {
         ]
     }
 
-    /// Whether there is anything of a run.
-    pub(crate) fn has_anything(&self) -> bool {
-        REMAINS.iter().any(|name| self.path.join(name).exists())
+    /// Whether a folder holds a run, or enough of one to be looked at. A page, or a log, may be anybody's.
+    pub fn is_at(path: &Path) -> bool {
+        let of_others = ["run.log", "report.html"];
+        let mut signs = REMAINS.iter().filter(|name| !of_others.contains(name));
+        signs.any(|name| path.join(name).is_file())
     }
 
     /// A run's folder, to go on training: nobody else does meanwhile, and what killed processes left half-written is gone.

@@ -144,13 +144,18 @@ pub fn outcomes(path: &Path) -> Result<Vec<Outcome>> {
 
 /// The run folders in and below a folder, by name. What is inside a run is not looked at.
 pub fn run_folders(path: &Path) -> Result<Vec<RunFolder>> {
+    let is_run = |folder: &Path| RunFolder::open(folder).is_ok_and(|run| run.metrics().is_file());
+    let found = folders_below(path, is_run)?;
+    found.iter().map(|folder| RunFolder::open(folder)).collect()
+}
+
+/// The folders of a sort at a path and below it, but not inside one another, in the order of their names.
+pub(crate) fn folders_below(path: &Path, wanted: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open: Vec<(PathBuf, usize)> = vec![(path.to_owned(), 0)];
     while let Some((folder, depth)) = open.pop() {
-        if let Ok(run) = RunFolder::open(&folder)
-            && run.metrics().is_file()
-        {
-            found.push(run);
+        if wanted(&folder) {
+            found.push(folder);
             continue;
         }
         let failed = |error| cannot("list", &folder, error);
@@ -161,7 +166,7 @@ pub fn run_folders(path: &Path) -> Result<Vec<RunFolder>> {
             }
         }
     }
-    found.sort_by(|a, b| a.path().cmp(b.path()));
+    found.sort();
     Ok(found)
 }
 

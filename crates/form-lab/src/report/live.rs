@@ -7,7 +7,6 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Result, anyhow, bail};
@@ -18,6 +17,7 @@ use super::links::{self, From};
 use super::reading::UNFINISHED;
 use super::{page, page_data, reading, title};
 use crate::report::Showing;
+use crate::run_folder::RunFolder;
 
 /// The port that is tried first if none is asked for.
 const PORT: u16 = 8765;
@@ -55,7 +55,6 @@ impl LivePort {
 pub struct LivePage {
     server: Arc<Server>,
     address: SocketAddr,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl LivePage {
@@ -68,19 +67,14 @@ impl LivePage {
         let server = Arc::new(server);
         let mut desk = Desk::new(run);
         let asked = server.clone();
-        let thread = std::thread::Builder::new()
+        std::thread::Builder::new()
             .name("page".to_owned())
             .spawn(move || {
                 for request in asked.incoming_requests() {
-                    // Somebody who does not wait for the answer is no reason to stop.
-                    let _ = desk.answer(request);
+                    desk.answer(request);
                 }
             })?;
-        Ok(Self {
-            server,
-            address,
-            thread: Some(thread),
-        })
+        Ok(Self { server, address })
     }
 
     /// Where it is.
@@ -91,11 +85,8 @@ impl LivePage {
 
 impl Drop for LivePage {
     fn drop(&mut self) {
+        // Nobody waits for it: it has nothing to lose, and a run that is over is over.
         self.server.unblock();
-        if let Some(thread) = self.thread.take() {
-            // It has nothing left to lose.
-            let _ = thread.join();
-        }
     }
 }
 
@@ -152,7 +143,7 @@ impl Desk {
         }
     }
 
-    fn answer(&mut self, request: Request) -> io::Result<()> {
+    fn answer(&mut self, request: Request) {
         let reply = match (is_for_this_machine(&request), request.method()) {
             (false, _) => Reply::refusal(403, "this page is for this machine alone"),
             (true, Method::Get | Method::Head) => self.reply(request.url()),
@@ -173,7 +164,8 @@ impl Desk {
                 response.add_header(header);
             }
         }
-        request.respond(response)
+        // Somebody who reads slowly, or never, is no reason for others to wait.
+        std::thread::spawn(move || request.respond(response));
     }
 
     fn reply(&mut self, url: &str) -> Reply {
@@ -209,7 +201,9 @@ impl Desk {
 
     fn read(&mut self) -> Result<RunData> {
         let start = Instant::now();
-        let play = start >= self.replays_after;
+        // What is shown of a run that is over is how it ended.
+        let is_over = RunFolder::at(&self.run).result().exists();
+        let play = is_over || start >= self.replays_after;
         let showing = Showing {
             replays: if play { SHOWING.replays } else { 0 },
             ..SHOWING

@@ -23,7 +23,7 @@ use self::data::{Live, PageData, RunData};
 use self::links::From;
 use crate::atomic::write_atomically;
 use crate::run_folder::RunFolder;
-use crate::summary::run_folders;
+use crate::summary::folders_below;
 
 /// Writes the page of some runs. What is wrong with their files, or missing, is on the page and returned, run by run.
 ///
@@ -48,13 +48,14 @@ pub fn write_report(paths: &[PathBuf], page: &Path, showing: Showing) -> Result<
 fn runs_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut runs: Vec<PathBuf> = Vec::new();
     for path in paths {
-        let inside = match path.is_dir() && !RunFolder::at(path).has_anything() {
-            true => run_folders(path)?,
+        let inside = match path.is_dir() {
+            // Damaged ones too: what is wrong with them is to be seen.
+            true => folders_below(path, RunFolder::is_at)?,
             false => Vec::new(),
         };
         match inside.is_empty() {
             true => runs.push(path.clone()),
-            false => runs.extend(inside.iter().map(|run| run.path().to_owned())),
+            false => runs.extend(inside),
         }
     }
     let mut seen = std::collections::BTreeSet::new();

@@ -35,7 +35,7 @@ pub(super) fn run(path: &Path, page: From<'_>, showing: Showing) -> Result<RunDa
         );
     }
     let folder = RunFolder::at(path);
-    if !folder.has_anything() {
+    if !RunFolder::is_at(path) {
         bail!(
             "{} is not a run folder, it has no config.toml and nothing else of a run: name one that was given to `form train --out`",
             path.display()
@@ -244,7 +244,7 @@ fn by_state(rows: &[PoliciesRow]) -> Vec<PolicyData> {
             gradient: None,
         });
         policy.updates += 1;
-        policy.samples += row.samples;
+        policy.samples = policy.samples.saturating_add(row.samples);
         policy.policy_loss = row.policy_loss;
         policy.value_loss = row.value_loss;
         policy.entropy = row.entropy;
@@ -289,7 +289,8 @@ fn facts(
         ));
     }
     if let Some(last) = last {
-        let episodes: u64 = metrics.iter().map(|row| row.episodes).sum();
+        let episodes = metrics.iter().map(|row| row.episodes);
+        let episodes = episodes.fold(0, u64::saturating_add);
         facts.extend([
             ("iterations", last.iteration.to_string()),
             ("environment steps", last.steps.to_string()),

@@ -39,7 +39,7 @@ export async function visit(
     reducedMotion: motion,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   const problems = [];
   page.on("console", (message) => problems.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => problems.push(`thrown: ${error.stack}`));

@@ -221,13 +221,55 @@ fn several_runs_and_folders_of_runs_are_one_page() {
         ..SHOWING
     };
     let (_, data, _) = page(&[parent, trained()], none);
-    // Named twice, there once.
+    // Named twice, there once. The page of a folder, or a log, does not make it a run.
     assert_eq!(data["runs"].as_array().unwrap().len(), 1);
     let (_spoilt, other) = copy();
     let (html, data, _) = page(&[trained(), &other], none);
     assert_eq!(data["runs"].as_array().unwrap().len(), 2);
     assert!(html.contains("<title>2 runs"));
     assert!(data["runs"][0]["replays"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_folder_of_runs_can_be_reported_into_itself_again_and_again() {
+    let (folder, run) = copy();
+    fs::remove_file(run.join("metrics.csv")).unwrap();
+    let page = folder.path().join("report.html");
+    let none = Showing {
+        replays: 0,
+        ..SHOWING
+    };
+    fs::write(folder.path().join("run.log"), "").unwrap();
+    for _ in 0..2 {
+        let notes = write_report(&[folder.path().to_owned()], &page, none).unwrap();
+        // A damaged run is one of them, and not left out.
+        assert!(
+            notes[0].contains("copy: not in its folder: metrics.csv"),
+            "{notes:?}"
+        );
+        let data = data_of(&fs::read_to_string(&page).unwrap());
+        assert_eq!(data["runs"].as_array().unwrap().len(), 1);
+        assert_eq!(data["runs"][0]["task"], "tiny");
+    }
+}
+
+#[test]
+fn a_reader_who_does_not_read_holds_nobody_up() {
+    let (_folder, run) = copy();
+    fs::write(run.join("big.csv"), vec![b'x'; 64 << 20]).unwrap();
+    let live = LivePage::serve(&run, LivePort::open(None).unwrap()).unwrap();
+    let address = live.address();
+    let address = (address.trim_start_matches("http://")).trim_end_matches('/');
+    let mut stuck = TcpStream::connect(address).unwrap();
+    let request = "GET /files/big.csv HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    stuck.write_all(request.as_bytes()).unwrap();
+    let mut begun = [0; 12];
+    stuck.read_exact(&mut begun).unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 200");
+    assert!(get(&live, "/data.json").0.starts_with("HTTP/1.1 200"));
+    // It ends although one of its answers is still on the way.
+    drop(live);
+    drop(stuck);
 }
 
 /// Spoils a copy of the run; the page must be there all the same and say so.
@@ -294,6 +336,18 @@ fn what_is_damaged_is_said_and_the_rest_is_shown() {
         },
         "iteration 1 comes after iteration 6",
     );
+    // Numbers at their limits: the second row of the table says the most that there is.
+    let run = check_spoilt(
+        |run| {
+            let path = run.join("policies.csv");
+            let text = fs::read_to_string(&path).unwrap();
+            let most = format!("6,u0,{},,,,,,\n", u64::MAX);
+            fs::write(&path, text + &most + &most + "cut").unwrap();
+        },
+        "the last line is cut off",
+    );
+    let samples = |policy: &Value| policy["samples"].as_u64() == Some(u64::MAX);
+    assert!(run["policies"].as_array().unwrap().iter().any(samples));
 }
 
 #[test]

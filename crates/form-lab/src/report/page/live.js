@@ -12,15 +12,20 @@
     say(host, text);
   }
 
+  /** So often nobody may answer before the page gives up: a machine that slept, or a moment without an answer, is no end. */
+  const PATIENCE = 3;
+
   /** Asks every so many seconds for as long as somebody answers. */
   function start(data, update) {
     if (!data.live) return;
     let before = null;
+    let unanswered = 0;
     const ask = async () => {
       try {
         const answer = await fetch("data.json", { cache: "no-store" });
         if (!answer.ok) throw new Error(String(answer.status));
         const text = await answer.text();
+        unanswered = 0;
         if (text !== before) {
           const next = JSON.parse(text);
           before = text;
@@ -31,8 +36,11 @@
           }
         }
       } catch {
-        tell("The training does not answer any more: this is the last it said", "over");
-        return;
+        unanswered += 1;
+        if (unanswered === PATIENCE) {
+          tell("The training does not answer any more: this is the last it said", "over");
+          return;
+        }
       }
       setTimeout(ask, 1000 * data.live.seconds);
     };

@@ -34,8 +34,8 @@
   /** How many iterations are averaged into a point. */
   const SMOOTHINGS = [
     ["1", "none"],
-    ["5", "mean of 5 iterations"],
-    ["15", "mean of 15 iterations"],
+    ["5", "mean of 5 points"],
+    ["15", "mean of 15 points"],
   ];
 
   report.quantities = { QUANTITIES, AXES, SPREADS, SMOOTHINGS };
