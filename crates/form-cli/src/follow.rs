@@ -117,6 +117,17 @@ pub fn follow(
     }
 }
 
+/// Does what a run that was killed at its very end has not done: tidies up, and makes its page.
+pub fn finish(args: &FollowArgs, path: &Path) {
+    // Where somebody else is at work, or nothing can be written, it stays as it is.
+    if let Ok((folder, _lock)) = RunFolder::resume(path)
+        && !args.no_report
+        && !folder.report().exists()
+    {
+        make_page(&folder);
+    }
+}
+
 /// Makes the page of a run that is over. A run is none the worse for having no page.
 fn make_page(folder: &RunFolder) {
     let made = write_report(&[folder.path().to_owned()], &folder.report(), SHOWING);

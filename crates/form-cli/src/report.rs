@@ -66,6 +66,13 @@ pub fn run(args: &Args) -> Result<Answer> {
             page.join("report.html").display()
         );
     }
+    let is_page = |end: &std::ffi::OsStr| end == "html" || end == "htm";
+    if page.exists() && !page.extension().is_some_and(is_page) {
+        bail!(
+            "{} is there already and is no page: name a file that ends in .html with --out",
+            page.display()
+        );
+    }
     let showing = Showing {
         episodes: args.episodes,
         replays: args.replays,

@@ -92,6 +92,7 @@ pub fn run(args: &Args) -> Result<Answer> {
                     "{}: the run is over, there is nothing to go on with",
                     path.display()
                 ));
+                follow::finish(&args.follow, path);
                 return follow::report(&args.follow, path, &result, &Value::Null);
             }
         },

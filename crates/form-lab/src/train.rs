@@ -451,13 +451,13 @@ fn hire(
         let mut random = generator(config.seed, stream(Purpose::Hire, number));
         let network = config.network.network(&part.sight, actions);
         let sequence = config.network.sequence;
-        Ok(Agent::new(
-            &part.name,
-            &network,
-            sequence,
-            &config.ppo,
-            &mut random,
-        )?)
+        let agent = Agent::new(&part.name, &network, sequence, &config.ppo, &mut random);
+        agent.with_context(|| {
+            format!(
+                "these worlds and the settings of `network` do not go together; a small room wants fewer `network.filters` than {:?}",
+                config.network.filters
+            )
+        })
     })
 }
 

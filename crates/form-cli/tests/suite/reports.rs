@@ -42,6 +42,21 @@ fn a_run_that_is_over_has_its_page() {
 }
 
 #[test]
+fn a_run_that_was_killed_while_its_page_was_made_gets_it_when_it_is_asked_to_go_on() {
+    let folder = workshop();
+    assert_eq!(train(folder.path(), 2, "").code, Some(0));
+    let unfinished = folder.path().join("run/.form-killed.partial");
+    fs::write(&unfinished, "").unwrap();
+    assert_eq!(
+        run(folder.path(), "train --resume run --no-report").code,
+        Some(0)
+    );
+    assert!(!unfinished.exists() && !folder.path().join("run/report.html").exists());
+    assert_eq!(run(folder.path(), "train --resume run").code, Some(0));
+    assert!(folder.path().join("run/report.html").exists());
+}
+
+#[test]
 fn a_page_is_where_it_was_asked_for() {
     let folder = workshop();
     assert_eq!(train(folder.path(), 2, "").code, Some(0));
@@ -71,6 +86,12 @@ fn a_page_is_where_it_was_asked_for() {
         "{}",
         outcome.stderr
     );
+    // A file that is no page is not written over.
+    let before = fs::read(folder.path().join("runs/one/metrics.csv")).unwrap();
+    let outcome = run(folder.path(), "report runs --out runs/one/metrics.csv");
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("is no page"), "{}", outcome.stderr);
+    assert!(fs::read(folder.path().join("runs/one/metrics.csv")).unwrap() == before);
     let outcome = run(folder.path(), "report nowhere");
     assert_eq!(outcome.code, Some(2));
     assert!(outcome.stderr.contains("nowhere"), "{}", outcome.stderr);

@@ -49,6 +49,7 @@ pub(super) fn run(path: &Path, page: From<'_>, showing: Showing) -> Result<RunDa
     let config = read_config(&mut run, &folder);
     let result = or_note(&mut run, RunResult::of_run(&folder)).flatten();
     let metrics: Vec<MetricsRow> = rows(&mut run, &folder.metrics());
+    note_gaps(&mut run, &metrics, result.as_ref());
     let timings: Vec<TimingsRow> = rows(&mut run, &folder.timings());
     let policies: Vec<PoliciesRow> = rows(&mut run, &folder.policies());
     let (traces, signature) = read_traces(&mut run, &folder);
@@ -147,6 +148,28 @@ fn rows<R: Row>(run: &mut RunData, path: &Path) -> Vec<R> {
         rows.truncate(sorted);
     }
     rows
+}
+
+/// Says which iterations the table of metrics does not tell of.
+fn note_gaps(run: &mut RunData, metrics: &[MetricsRow], result: Option<&RunResult>) {
+    let last = metrics.last().map_or(0, |row| row.iteration);
+    let before = std::iter::once(0).chain(metrics.iter().map(|row| row.iteration));
+    let gap = before
+        .zip(metrics)
+        .find(|(before, row)| row.iteration > before + 1);
+    if let Some((before, row)) = gap {
+        let (from, to) = (before + 1, row.iteration - 1);
+        let note =
+            format!("metrics.csv: nothing of iterations {from} to {to}, and perhaps of others");
+        run.notes.push(note);
+    }
+    if let Some(result) = result.filter(|result| result.iterations != last) {
+        let note = format!(
+            "metrics.csv ends with iteration {last}, result.json speaks of {}",
+            result.iterations
+        );
+        run.notes.push(note);
+    }
 }
 
 fn read_traces(run: &mut RunData, folder: &RunFolder) -> (Vec<(usize, Trace)>, Option<Signature>) {

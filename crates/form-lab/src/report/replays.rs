@@ -38,10 +38,10 @@ pub(super) fn add(run: &mut RunData, trained: &TrainedRun, showing: Showing) -> 
     // A task with few maps holds none of them out.
     match arena.task().map(trained.config.seed, Split::HeldOut, 0) {
         Ok(_) => splits.push(Split::HeldOut),
-        Err(_) => (run.notes).push(
-            "no replays on held-out maps: the task has too few different maps for any to be held out"
-                .to_owned(),
-        ),
+        Err(_) => (run.facts).push((
+            "held-out maps",
+            "none: the task has too few different maps for any to be held out".to_owned(),
+        )),
     }
     let mut agents = trained.agents()?;
     let mut replays = Vec::new();

@@ -182,3 +182,24 @@ test("runs that begin and end elsewhere: their first value before, their last af
     ]);
   });
 });
+
+test("runs of other settings are no seeds of the same group, and notes of many runs are said once", async () => {
+  const data = dataOf(page("one"));
+  const [run] = data.runs;
+  const other = (name, seed, worlds) => ({
+    ...run,
+    name,
+    seed,
+    notes: ["not in its folder: timings.csv"],
+    config: run.config.map(([key, value]) => (key === "worlds" ? [key, worlds] : key === "seed" ? [key, seed] : [key, value])),
+  });
+  const runs = [other("a", 1, "16"), other("b", 2, "16"), other("c", 1, "99")];
+  const file = withData(page("one"), { ...data, runs }, path.join(folder, "settings.html"));
+  await visit(file, async (view) => {
+    const names = await texts(view, "#legend button.group");
+    assert.deepEqual(names.map((name) => name.trim()), ["form · worlds 16", "form · worlds 99"]);
+    assert.deepEqual(await texts(view, "#notes h3"), ["a and 2 more"]);
+    const choices = await texts(view, "#run-select option");
+    assert.equal(new Set(choices).size, 3, "every run can be told from the others");
+  });
+});

@@ -336,6 +336,24 @@ fn what_is_damaged_is_said_and_the_rest_is_shown() {
         },
         "iteration 1 comes after iteration 6",
     );
+    // Lines that are gone from the middle, and from the end.
+    let without = |lines: std::ops::Range<usize>| {
+        move |run: &Path| {
+            let path = run.join("metrics.csv");
+            let text = fs::read_to_string(&path).unwrap();
+            let kept = text
+                .lines()
+                .enumerate()
+                .filter(|(at, _)| !lines.contains(at));
+            let kept: Vec<&str> = kept.map(|(_, line)| line).collect();
+            fs::write(path, kept.join("\n") + "\n").unwrap();
+        }
+    };
+    check_spoilt(without(3..5), "metrics.csv: nothing of iterations 3 to 4");
+    check_spoilt(
+        without(1..7),
+        "metrics.csv ends with iteration 0, result.json speaks of 6",
+    );
     // Numbers at their limits: the second row of the table says the most that there is.
     let run = check_spoilt(
         |run| {

@@ -66,13 +66,20 @@
     drawRun();
   }
 
+  /** What a run is called where one is chosen: by its folder too, where others are called the same. */
+  function choiceOf(run) {
+    const title = report.overview.titleOf(run);
+    const alone = data.runs.filter((other) => report.overview.titleOf(other) === title).length === 1;
+    return alone ? title : `${title} · ${run.name}`;
+  }
+
   function update(next) {
     data = next;
     chosen = runOf(chosen)?.name ?? null;
     report.overview.update(data, choose);
     setOptions(
       byId("run-select"),
-      data.runs.map((run) => [run.name, report.overview.titleOf(run)]),
+      data.runs.map((run) => [run.name, choiceOf(run)]),
     );
     byId("run-select").value = chosen ?? "";
     byId("run-choice").hidden = data.runs.length < 2;

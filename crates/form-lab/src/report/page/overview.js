@@ -124,11 +124,22 @@
             );
       return [make("h3", {}, run.name), make("ul", {}, ...run.notes.slice(0, MOST_NOTES).map(item), more)];
     };
+    // What is the same of many runs is said once.
+    const alike = new Map();
+    for (const run of runs) {
+      const key = JSON.stringify(run.notes);
+      if (!alike.has(key)) alike.set(key, []);
+      alike.get(key).push(run);
+    }
+    const said = [...alike.values()].map(([first, ...others]) => ({
+      notes: first.notes,
+      name: others.length === 0 ? first.name : `${first.name} and ${others.length} more`,
+    }));
     return make(
       "section",
       { class: "notes", "aria-labelledby": "notes-heading" },
       make("h2", { id: "notes-heading" }, "Not everything could be read"),
-      ...runs.flatMap(lines),
+      ...said.flatMap(lines),
     );
   }
 

@@ -103,12 +103,29 @@
     return valuesAt(run, places).map((value, i) => (places[i] < first || places[i] > last ? null : value));
   }
 
-  /** The runs by task and method, in the order in which they come, each with a colour of its own and names for its runs. */
+  /** Settings that runs of one group may differ in. */
+  const OF_A_RUN = ["seed", "task", "transfer.checkpoint"];
+
+  /** The settings that make a run what it is, apart from its seed. */
+  function settingsOf(run) {
+    return (run.config ?? []).filter(([name]) => !OF_A_RUN.includes(name));
+  }
+
+  /** How a group differs from others of the same task and method: its settings that not all of them have. */
+  function apart(group, others) {
+    const own = settingsOf(group.runs[0]);
+    const has = (other, [name, value]) => settingsOf(other.runs[0]).some(([n, v]) => n === name && v === value);
+    const special = own.filter((setting) => others.some((other) => !has(other, setting)));
+    const shown = special.slice(0, 3).map(([name, value]) => `${name} ${value}`);
+    return shown.length === 0 ? [`group ${group.number + 1}`] : shown;
+  }
+
+  /** The runs by task, method and settings, in the order in which they come, each group with a number and a name. */
   function groupsOf(runs) {
     const groups = new Map();
     const tasks = new Set(runs.map((run) => run.task));
     for (const run of runs) {
-      const key = JSON.stringify([run.task, run.method]);
+      const key = JSON.stringify([run.task, run.method, settingsOf(run)]);
       if (!groups.has(key)) {
         const names = [tasks.size > 1 ? (run.task ?? "unknown task") : null, run.method ?? "unknown method"];
         groups.set(key, {
@@ -120,7 +137,13 @@
       }
       groups.get(key).runs.push(run);
     }
-    return [...groups.values()];
+    const all = [...groups.values()];
+    const labels = all.map((group) => {
+      const others = all.filter((other) => other !== group && other.label === group.label);
+      return others.length === 0 ? group.label : [group.label, ...apart(group, others)].join(" · ");
+    });
+    labels.forEach((label, i) => (all[i].label = label));
+    return all;
   }
 
   /** What a run is called inside its group: by its seed, or its folder where that is not enough. */
