@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .extras import require
+from .whole_files import write_whole
 
 CHECKSUM = "crc32"
 
@@ -64,20 +64,7 @@ class Bundle:
         safetensors = require("safetensors.numpy", "writing weights")
         arrays = self.arrays | {CHECKSUM: np.array([self.checksum()], dtype="<u4")}
         data = safetensors.save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, self.metadata)
-        path = Path(path)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".partial-", delete=False) as partial:
-            try:
-                partial.write(data)
-                partial.flush()
-                os.fsync(partial.fileno())
-                # Whoever may read other new files may read this one.
-                mask = os.umask(0)
-                os.umask(mask)
-                os.chmod(partial.name, 0o666 & ~mask)
-                os.replace(partial.name, path)
-            except BaseException:
-                os.unlink(partial.name)
-                raise
+        write_whole(path, data)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Bundle:
