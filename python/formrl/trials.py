@@ -81,8 +81,8 @@ class Trial:
             task = Task(self.task).to_toml()
         except FormError as error:
             raise TrialFailed(str(error)) from error
-        chosen = {"task": task, "method": self.method, "seed": self.seed, "preset": self.preset}
-        return chosen | {"settings": self._texts()}
+        chosen = {"method": self.method, "seed": self.seed, "preset": self.preset, "settings": self._texts()}
+        return {"task": task, **chosen}
 
     def result(self) -> dict[str, Any] | None:
         """What it came to, once it is over."""

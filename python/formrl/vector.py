@@ -2,8 +2,9 @@
 
 All machines are stepped together in Rust, on one array of labels a step. Labels are `infos["labels"]`, as lists that the single
 environments put into their `info` or as one boolean array (environments, atoms), or what a function of the transition says. An
-episode that the machine is wrong about is truncated, with its trace in `infos["counterexample"]`, and begins anew as
-Gymnasium's vector environments do: in the next step, or when `reset` is called with a `reset_mask`.
+episode that the machine is wrong about is truncated, even where its environment ends as well, with its trace in
+`infos["counterexample"]`, and begins anew as Gymnasium's vector environments do: in the next step, or when `reset` is called with
+a `reset_mask`.
 """
 
 from __future__ import annotations
@@ -135,21 +136,20 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
             rewards += self._shaping * self._potentials[steps.states] - self._potentials[before]
         rewards[begun] = 0.0
         infos = self._tell(infos, labels)
+        ended = terminated | truncated
         if self._truth == "machine":
             kinds = np.where(moved, self._verdicts[steps.states], INCOMPLETE)
-            ended = moved & steps.over & ~terminated & ~truncated
-            terminated |= ended
+            terminated |= moved & steps.over
         else:
             long = np.array([len(row) > 1 for row in self._steps])
             wrong = moved & ((self._verdicts[steps.states] != kinds) | (was_over & long))
-            ended = wrong & ~terminated & ~truncated
-            truncated |= ended
-            finished = moved & ~wrong & (kinds != INCOMPLETE) & ~terminated
-            terminated |= finished
-            ended |= finished
+            terminated |= moved & (kinds != INCOMPLETE)
+            terminated &= ~wrong
+            truncated |= wrong
             self._tell_traces(infos, "counterexample", wrong, kinds)
-        self._cut |= ended
         self._over = terminated | truncated
+        # The environment does not know of these ends.
+        self._cut |= self._over & ~ended
         self._tell_traces(infos, "trace", self._over, kinds)
         self._before = observations
         return self._see(observations), rewards, terminated, truncated, infos

@@ -75,7 +75,8 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
       `"plain"` leaves it as it is.
     - `room`: for so many states room is left in observations, so that their space stays the same when the machine changes.
     - `truth`: who says when the task is done. `"environment"`: the machine may be wrong, and an episode that it is wrong about
-      is truncated with a counterexample. `"machine"`: the machine is the task, and its terminal states end episodes.
+      is truncated with a counterexample, even where the environment ends as well. `"machine"`: the machine is the task, and its
+      terminal states end episodes.
     - `judge`: what the environment says of the task at a step, see `judge`.
 
     Every `info` has `labels` and `machine_state`; the one that ends an episode also `trace`, and `counterexample` if there is one.
@@ -179,7 +180,8 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
             kind = self.episode.monitor.verdict
         elif turn.counterexample is not None:
             info["counterexample"] = turn.counterexample
-            truncated = not terminated
+            # Whatever the environment says: where the machine is wrong, so are its states, and none of them is known to be an end.
+            terminated, truncated = False, True
         elif kind != INCOMPLETE:
             # The task is done or lost, whether the environment would go on or not.
             terminated = True

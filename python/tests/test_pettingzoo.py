@@ -62,6 +62,16 @@ def test_the_agent_of_the_state_acts() -> None:
     assert earned == {"u0": 0.5, "u1": 0.5}
 
 
+def test_where_the_machine_is_wrong_the_episode_is_truncated() -> None:
+    wrong = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u1 : key\nu1 -> u_acc : never")
+    env = parallel_env(Errands(cells=3), wrong, signature=["key", "door", "never"])
+    env.reset(seed=0)
+    for action in (0, 1, 1):
+        _, _, terminated, truncated, infos = env.step({"u0": action, "u1": action})
+    assert not any(terminated.values()) and all(truncated.values())
+    assert infos["u1"]["counterexample"] == formrl.Trace("goal", [["key"], ["door"]])
+
+
 def test_hand_over_rewards_who_acts() -> None:
     env = parallel_env(Errands(cells=3), ERRANDS, credit="hand-over", shaping=1.0)
     env.reset(seed=0)

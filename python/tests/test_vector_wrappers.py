@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import formrl
 import formrl.worlds
 from formrl.vector import MachineVectorWrapper
-from formrl.wrappers import MachineWrapper
+from formrl.wrappers import MachineWrapper, Transition
 
 KEYS = formrl.Machine.parse(KEYS_MACHINE)
 # Wrong about much: it accepts early, and knows of no dead end.
@@ -54,6 +54,62 @@ def test_as_single_ones(machine: formrl.Machine, settings: dict[str, Any]) -> No
             ends += over[i]
     assert ends > 50
     assert (counterexamples > 50) == (machine is WRONG and "truth" not in settings)
+
+
+def corridors(limit: int, machine: str, **settings: Any) -> MachineVectorWrapper:
+    """Two corridors of three cells, in the middle of which episodes start."""
+    envs = SyncVectorEnv([lambda: Errands(cells=3, limit=limit)] * 2)
+    many = MachineVectorWrapper(envs, formrl.Machine.parse(machine), signature=["key", "door"], **settings)
+    many.reset(seed=0)
+    return many
+
+
+def test_the_machines_end_counts_when_time_is_up_as_well() -> None:
+    many = corridors(1, "initial u0\naccept u_acc\nu0 -> u_acc : key", truth="machine")
+    _, rewards, terminated, truncated, infos = many.step(np.array([0, 1]))
+    assert rewards.tolist() == [1, 0] and truncated.tolist() == [True, True]
+    assert terminated.tolist() == [True, False]
+    assert [trace.kind for trace in infos["trace"]] == ["goal", "incomplete"]
+
+
+def test_where_the_machine_is_wrong_an_episode_is_cut_off_not_lost() -> None:
+    """A refuted machine's last state has no value that could be known: whoever trains goes on from there, as the native trainer."""
+    many = corridors(9, "initial u0\naccept u_acc\nu0 -> u1 : key\nu1 -> u1 : door")
+    for action in (0, 1, 1):
+        _, _, terminated, truncated, infos = many.step(np.array([action, 1 - action]))
+    assert terminated.tolist() == [False, False] and truncated.tolist() == [True, False]
+    assert infos["counterexample"][0].kind == "goal"
+
+
+class Counted(Errands):
+    """Knows how often it was reset."""
+
+    resets = 0
+
+    def reset(self, **how: Any) -> Any:
+        self.resets += 1
+        return super().reset(**how)
+
+
+def test_an_end_that_the_environment_knows_of_is_no_other_reset() -> None:
+    """Time is up just when somebody else says that the task is done: the environment begins its next episode, once."""
+    single = [Counted(cells=3, limit=2) for _ in range(2)]
+    envs = SyncVectorEnv([lambda: single[0], lambda: single[1]])
+
+    def judge(transition: Transition) -> Any:
+        return np.where([env.at == 0 for env in single], "goal", "incomplete")
+
+    machine = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u_acc : key")
+    many = MachineVectorWrapper(envs, machine, signature=["key", "door"], judge=judge)
+    many.reset(seed=0)
+    many.step(np.array([1, 1]))
+    for env in single:
+        env.at = 1
+    *_, terminated, truncated, _ = many.step(np.array([0, 1]))
+    assert terminated.tolist() == [True, False] and truncated.tolist() == [True, True]
+    before = [env.resets for env in single]
+    many.step(np.array([0, 0]))
+    assert [env.resets for env in single] == [count + 1 for count in before]
 
 
 def test_built_in_worlds() -> None:
