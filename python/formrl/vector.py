@@ -3,8 +3,8 @@
 All machines are stepped together in Rust, on one array of labels a step. Labels are `infos["labels"]`, as lists that the single
 environments put into their `info` or as one boolean array (environments, atoms), or what a function of the transition says. An
 episode that the machine is wrong about is truncated, even where its environment ends as well, with its trace in
-`infos["counterexample"]`, and begins anew as Gymnasium's vector environments do: in the next step, or when `reset` is called with
-a `reset_mask`.
+`infos["counterexample"]`, and begins anew as Gymnasium's vector environments do: in the next step, or, with autoreset
+disabled, when `reset` is called with a `reset_mask`, without which there is no next step.
 """
 
 from __future__ import annotations
@@ -111,6 +111,9 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         """Takes a step in all environments and machines."""
         if not self._running:
             raise gymnasium.error.ResetNeeded("the machine is another one: call reset() first")
+        if self.autoreset == AutoresetMode.DISABLED and self._over.any():
+            over = ", ".join(map(str, np.flatnonzero(self._over)))
+            raise gymnasium.error.ResetNeeded(f"episodes are over (environments {over}): reset() them with a reset_mask first")
         observations, earned, terminated, truncated, infos = self.env.step(actions)
         # Episodes that ended in the last step begin in this one: the environment does it for those it has ended itself.
         begun = self._over if self.autoreset == AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, np.bool_)

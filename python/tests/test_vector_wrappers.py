@@ -139,11 +139,36 @@ def test_resetting_some_by_hand() -> None:
     assert infos["machine_state"].tolist() == ["u1", "u0"]
     *_, terminated, _, infos = many.step(np.array([1, 1]))
     assert terminated.tolist() == [True, False]
+    with pytest.raises(gymnasium.error.ResetNeeded, match="environments 0"):
+        many.step(np.array([1, 1]))
     _, infos = many.reset(options={"reset_mask": np.array([True, False])})
     assert infos["machine_state"].tolist() == ["u0", "u0"]
     *_, infos = many.step(np.array([1, 0]))
     *_, infos = many.step(np.array([1, 0]))
     assert infos["machine_state"].tolist() == ["u0", "u1"]
+
+
+def test_worlds_that_are_over_need_a_reset_by_hand() -> None:
+    """They would stand still and say so again and again; the machine would be blamed for it."""
+    text = formrl.Task("green-but-one").to_toml()
+    steps = next(line for line in text.splitlines() if line.startswith("steps"))
+    task = formrl.Task.from_toml(text.replace(steps, "steps = 9"))
+    envs = formrl.worlds.GridWorldVectorEnv(task, 64, autoreset_mode=AutoresetMode.DISABLED, actions="moves")
+    many = MachineVectorWrapper(envs, task.machine)
+    many.reset(seed=1)
+    many.action_space.seed(1)
+    over = np.zeros(64, np.bool_)
+    ends: set[str] = set()
+    for _ in range(60):
+        if over.any():
+            with pytest.raises(gymnasium.error.ResetNeeded):
+                many.step(many.action_space.sample())
+            many.reset(options={"reset_mask": over})
+        *_, terminated, truncated, infos = many.step(many.action_space.sample())
+        assert "counterexample" not in infos
+        over = terminated | truncated
+        ends |= {trace.kind for trace in infos["trace"][over]} if over.any() else set()
+    assert ends == {"dead-end", "incomplete"}
 
 
 def test_what_is_wrong_is_said() -> None:
