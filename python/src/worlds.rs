@@ -202,7 +202,7 @@ impl Worlds {
     /// Takes one action in every world and writes what came of it.
     ///
     /// `autoreset` is `"next"`: a world that was over begins its next episode in place of the action; `"same"`: a world that
-    /// is over now does so at once, and what was seen last goes to `last` and `last_labels`; or `"off"`: it stands still.
+    /// is over now does so at once, and what was seen last goes to `last` and `last_labels`; or `"off"`: it stands still, and earns nothing.
     #[pyo3(signature = (actions, observations, rewards, terminated, truncated, labels, *, autoreset="next", last=None, last_labels=None))]
     #[allow(clippy::too_many_arguments, reason = "the arrays that a step fills")]
     fn step(
@@ -243,11 +243,11 @@ impl Worlds {
         } = self;
         py.detach(|| -> form_env::Result<()> {
             let over: Vec<usize> = match mode {
-                Mode::Next => (0..n).filter(|i| worlds.outcome(*i).is_over()).collect(),
-                Mode::Same | Mode::Off => Vec::new(),
+                Mode::Next | Mode::Off => (0..n).filter(|i| worlds.outcome(*i).is_over()).collect(),
+                Mode::Same => Vec::new(),
             };
             worlds.step(actions)?;
-            if !over.is_empty() {
+            if matches!(mode, Mode::Next) && !over.is_empty() {
                 start_next(worlds, &over)?;
             }
             for world in 0..n {
@@ -255,6 +255,10 @@ impl Worlds {
                 rewards[world] = f64::from(u8::from(outcome == Outcome::Goal));
                 terminated[world] = matches!(outcome, Outcome::Goal | Outcome::DeadEnd);
                 truncated[world] = outcome == Outcome::OutOfTime;
+            }
+            // What a world that was over before had to give, it has given.
+            for world in over {
+                rewards[world] = 0.0;
             }
             if let (Mode::Same, Some(last), Some(last_labels)) = (mode, last, last_labels) {
                 let bytes = worlds.spec().planes_len();
