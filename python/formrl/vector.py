@@ -43,7 +43,8 @@ def judge_all(transition: Transition) -> npt.NDArray[Any]:
 
 
 class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
-    """Vector environments whose tasks a machine follows. The arguments are those of `MachineWrapper`; functions get arrays."""
+    """Vector environments whose tasks a machine follows. The arguments are those of `MachineWrapper`; functions get arrays, and are
+    told by `begun` where an episode begins in place of a step."""
 
     def __init__(
         self,
@@ -101,7 +102,7 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         if options and "reset_mask" in options:
             begun = np.array(options["reset_mask"], np.bool_)
         observations, infos = self.env.reset(seed=seed, options=options)
-        labels = self._labels(Transition(self.env, None, None, observations, infos))
+        labels = self._labels(Transition(self.env.unwrapped, None, None, observations, infos, begun=begun.copy()))
         self._begin(begun, labels)
         self._cut &= ~begun
         self._before, self._running = observations, True
@@ -123,7 +124,8 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
             earned, terminated, truncated = (np.where(self._cut, 0, x) for x in (earned, terminated, truncated))
             self._cut[:] = False
         terminated, truncated = np.array(terminated, np.bool_), np.array(truncated, np.bool_)
-        transition = Transition(self.env, self._before, actions, observations, infos, earned, terminated, truncated)
+        step = self._before, actions, observations, infos, earned, terminated, truncated
+        transition = Transition(self.env.unwrapped, *step, begun.copy())
         labels = self._labels(transition)
         self._begin(begun, np.where(begun[:, None], labels, False))
         before = self.monitors.states

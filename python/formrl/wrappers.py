@@ -30,7 +30,11 @@ import gymnasium  # noqa: E402
 
 @dataclass(frozen=True)
 class Transition:
-    """A step of an environment, for functions that label or judge it. At reset there is neither `before` nor `action`."""
+    """A step of an environment, for functions that label or judge it. At reset there is neither `before` nor `action`.
+
+    Of many environments, some of which may begin an episode in place of a step, `begun` tells which: in those, neither `before` nor
+    `action` has anything to do with `after`.
+    """
 
     env: Any
     """The environment, unwrapped."""
@@ -42,7 +46,8 @@ class Transition:
     reward: Any = 0.0
     terminated: Any = False
     truncated: Any = False
-    """Of many environments, all of these are arrays."""
+    begun: Any = False
+    """Whether an episode begins with it. Of many environments, this and all others but `env` and `info` are arrays."""
 
 
 Labels = Callable[[Transition], Iterable[str]]
@@ -154,7 +159,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
         if self._closed:
             raise gymnasium.error.ClosedEnvironmentError("the environment was closed: make another one")
         observation, info = self.env.reset(seed=seed, options=options)
-        transition = Transition(self.env.unwrapped, None, None, observation, info)
+        transition = Transition(self.env.unwrapped, None, None, observation, info, begun=True)
         labels = self._labels(transition)
         self.episode.begin(labels)
         self._before, self._running, self.turn = observation, True, None
@@ -229,7 +234,7 @@ class LabelWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Starts an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
         self._before = observation
-        labels = self._label(Transition(self.env.unwrapped, None, None, observation, info))
+        labels = self._label(Transition(self.env.unwrapped, None, None, observation, info, begun=True))
         return observation, info | {"labels": list(labels)}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:

@@ -112,6 +112,50 @@ def test_an_end_that_the_environment_knows_of_is_no_other_reset() -> None:
     assert [env.resets for env in single] == [count + 1 for count in before]
 
 
+def test_functions_are_told_where_episodes_begin() -> None:
+    """A change of cell is what happened in a step; in the first of an episode nothing happened yet."""
+    told: list[Any] = []
+
+    def labels(transition: Transition) -> Any:
+        assert transition.env is envs and (transition.before is None) == (transition.action is None)
+        told.append(transition.begun.tolist())
+        changed = np.ones(2, np.bool_)
+        if transition.before is not None:
+            changed = (transition.before != transition.after).any(axis=1)
+        return np.stack([changed & ~transition.begun, np.zeros(2, np.bool_)], axis=1)
+
+    envs = SyncVectorEnv([lambda: Errands(limit=2), lambda: Errands(limit=3)])
+    never = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u_acc : never")
+    many = MachineVectorWrapper(
+        gymnasium.wrappers.vector.RecordEpisodeStatistics(envs), never, labels, signature=["moved", "never"]
+    )
+    many.reset(seed=0)
+    moved = [many.step(np.array([0, 0]))[-1]["labels"][:, 0].tolist() for _ in range(4)]
+    assert told == [[True, True], [False, False], [False, False], [True, False], [False, True]]
+    assert moved == [[True, True], [True, True], [False, False], [True, False]]
+    # Where a machine was wrong, and where it is asked for, too.
+    many.set_machine(formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u_acc : moved"))
+    many.reset(seed=0)
+    *_, infos = many.step(np.array([0, 0]))
+    assert infos["_counterexample"].all()
+    many.step(np.array([0, 0]))
+    many.reset(options={"reset_mask": np.array([False, True])})
+    assert told[5:] == [[True, True], [False, False], [True, True], [False, True]]
+
+
+def test_functions_of_single_environments_are_told_as_well() -> None:
+    told: list[Any] = []
+
+    def labels(transition: Transition) -> list[str]:
+        told.append(transition.begun)
+        return []
+
+    env = MachineWrapper(Errands(), formrl.Machine.parse(MACHINE), labels)
+    env.reset(seed=0)
+    env.step(0)
+    assert told == [True, False]
+
+
 def test_built_in_worlds() -> None:
     """Their labels are an array already, and their episodes are cut off where the machine is wrong."""
     task = formrl.Task("all-yellow")
