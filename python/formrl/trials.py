@@ -23,7 +23,7 @@ from typing import Any
 
 from formrl._native import Task
 
-from .errors import FormError
+from .errors import FormError, TrialFailed
 from .extras import require
 from .whole_files import write_whole
 
@@ -109,10 +109,6 @@ class TrialResult:
     def success(self) -> float | None:
         """The success rate when it ended."""
         return None if self.result is None else self.result["success"]
-
-
-class TrialFailed(Exception):
-    """The trainer ended with an error: another attempt would end the same way."""
 
 
 def sweep(

@@ -19,7 +19,7 @@ import pytest
 ray = pytest.importorskip("ray")
 
 import formrl
-from formrl.trials import Trial, TrialFailed, TrialResult
+from formrl import Trial, TrialFailed, TrialResult
 
 SMALL = {"worlds": 16, "ppo.train_batch": 512, "ppo.epochs": 1, "learning.explore": 256}
 
@@ -171,7 +171,7 @@ def test_a_task_file_that_was_changed_is_another_task(begun: Trial) -> None:
 
 def test_runs_of_no_sweep_are_not_taken_over(begun: Trial) -> None:
     (begun.folder / "trial.json").write_text("{")
-    with pytest.raises(TrialFailed, match="damaged"):
+    with pytest.raises(formrl.FormError, match="damaged"):
         begun.claim_folder()
     (begun.folder / "trial.json").write_text("[]")
     with pytest.raises(TrialFailed, match="another version"):
