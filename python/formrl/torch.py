@@ -230,7 +230,7 @@ def save_policies(
 
 def _agents(description: Any) -> dict[str, dict[str, Any]]:
     """The agents of a checkpoint's description, by name."""
-    agents = {}
+    agents: dict[str, dict[str, Any]] = {}
     try:
         for agent in description["agents"]:
             agents[agent["name"]], _ = agent, agent["network"]

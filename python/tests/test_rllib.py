@@ -60,10 +60,11 @@ def test_the_machine_is_learnt_and_broadcast_and_policies_exploit_it(cluster: No
         if iteration.number == 1:
             # One of the runners does not live to see the end of the next iteration.
             order.write_text("")
-        return iteration.number > 2 and iteration.success is not None and iteration.success > 0.95
+        done = iteration.success is not None and iteration.success > 0.95 and iteration.counterexamples == 0
+        return iteration.number > 2 and done
 
     settings: dict[str, Any] = {"env_runners": 2, "envs_per_runner": 4, "explore": 400, "seed": 1}
-    training = train(lambda: Mortal(order), 15, on_iteration=look, configure=configure, **settings)
+    training = train(lambda: Mortal(order), 40, on_iteration=look, configure=configure, **settings)
     assert not order.exists()
     try:
         assert training.machine.diff(ERRANDS, training.learner.signature, rewards=False) is None
