@@ -52,7 +52,8 @@ class Training:
     - `machine`: one to start from; without one nothing is known, and environments are explored at random, `explore` steps a
       runner and iteration, until there is.
     - `gamma`: the discount, of PPO and of the shaping; `credit`: see `formrl.cast.Credit`.
-    - `keep`: how many counterexamples of an iteration are kept at most, the shortest of every kind.
+    - `keep`: how many counterexamples of an iteration are kept at most: of each kind (goal, dead-end, incomplete) the shortest, a
+      third of `keep`, rounded up.
     - `max_states`, `time_limit`, `learner`: limits and options of `formrl.Learner`.
     - `hidden`: the layers of the policies; `configure` may change RLlib's configuration before it is built.
     """
