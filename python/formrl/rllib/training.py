@@ -100,7 +100,11 @@ class Training:
             .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=self._specs()))
             .debugging(seed=seed)
         )
-        self.algorithm: PPO = (configure(config) if configure else config).build_algo()
+        try:
+            self.algorithm: PPO = (configure(config) if configure else config).build_algo()
+        except BaseException:
+            self._let_go()
+            raise
 
     @property
     def machine(self) -> Machine:
@@ -114,8 +118,14 @@ class Training:
 
     def stop(self) -> None:
         """Lets the runners and learners go."""
-        self.algorithm.stop()
+        try:
+            self.algorithm.stop()
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
         ray.kill(self._board)
+        self._example.env.close()
 
     def iterate(self) -> Iteration:
         """Acts and learns; gathers the counterexamples, and learns another machine if there are any."""
@@ -243,7 +253,8 @@ def _gather(algorithm: PPO) -> tuple[list[Trace], list[tuple[str, int]]]:
         for env in _environments(runner):
             traces += env.counterexamples
             outcomes += env.outcomes
-            env.counterexamples, env.outcomes = [], []
+            env.counterexamples.clear()
+            env.outcomes.clear()
         return traces, outcomes
 
     handed_in = _everywhere(algorithm, hand_in)
