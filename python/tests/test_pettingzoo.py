@@ -96,6 +96,19 @@ def test_agents_see_their_own_progress() -> None:
     assert infos["u1"]["acts"] and seen["u0"]["progress"].tolist() == [1, 1]
 
 
+def test_an_episode_that_is_over_at_once_is_the_first_agents() -> None:
+    """Whoever acted in the episode before has nothing to do with it."""
+    first = iter([[], ["door"], ["door"]])
+    machine = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u1 : key\nu0 -> u_acc : door\nu1 -> u_acc : door")
+    env = aec_env(Errands(cells=3), machine, lambda t: next(first) if t.begun else ["key"])
+    env.reset(seed=0)
+    env.step(0)
+    assert env.agent_selection == "u1"
+    for _ in range(2):
+        env.reset()
+        assert env.infos["u0"]["machine_state"] == "u_acc" and env.agent_selection == "u0"
+
+
 def test_another_machine_has_other_agents() -> None:
     env = aec_env(Errands(), ERRANDS)
     env.set_machine(formrl.Machine.parse("initial a\naccept b\na -> b : key"))
