@@ -215,7 +215,7 @@ def _difference(found: Any, wanted: dict[str, Any]) -> str:
 
 
 def _die_with_parent() -> None:
-    """A trainer whose worker was killed would go on, and hold the lock of its folder."""
+    """A trainer whose worker was killed would go on, and hold the lock of its folder. Only Linux can be asked to end it."""
     if sys.platform == "linux":
         pr_set_pdeathsig = 1
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
