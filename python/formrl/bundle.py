@@ -86,7 +86,9 @@ class Bundle:
             raise DamagedFile(f"{path}: not a safetensors file: {error}", str(path)) from error
         for name, array in arrays.items():
             if array.dtype not in _NAMES:
-                raise DamagedFile(f"{path}: tensor {name!r} is of a type that no native file has, {array.dtype}", str(path))
+                raise DamagedFile(
+                    f"{path}: tensor {name!r} is of a type that no native file has, {array.dtype}", str(path)
+                )
         stored = arrays.pop(CHECKSUM, None)
         bundle = cls(arrays, metadata)
         if stored is not None and (stored.size != 1 or int(stored.reshape(-1)[0]) != bundle.checksum()):

@@ -114,7 +114,9 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
             raise gymnasium.error.ResetNeeded("the machine is another one: call reset() first")
         if self.autoreset == AutoresetMode.DISABLED and self._over.any():
             over = ", ".join(map(str, np.flatnonzero(self._over)))
-            raise gymnasium.error.ResetNeeded(f"episodes are over (environments {over}): reset() them with a reset_mask first")
+            raise gymnasium.error.ResetNeeded(
+                f"episodes are over (environments {over}): reset() them with a reset_mask first"
+            )
         observations, earned, terminated, truncated, infos = self.env.step(actions)
         # Episodes that ended in the last step begin in this one: the environment does it for those it has ended itself.
         begun = self._over if self.autoreset == AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, np.bool_)

@@ -202,7 +202,8 @@ impl Worlds {
     /// Takes one action in every world and writes what came of it.
     ///
     /// `autoreset` is `"next"`: a world that was over begins its next episode in place of the action; `"same"`: a world that
-    /// is over now does so at once, and what was seen last goes to `last` and `last_labels`; or `"off"`: it stands still, and earns nothing.
+    /// is over now does so at once, and what was seen last goes to `last` and `last_labels`; or `"off"`: it stands still, and
+    /// earns nothing.
     #[pyo3(signature = (actions, observations, rewards, terminated, truncated, labels, *, autoreset="next", last=None, last_labels=None))]
     #[allow(clippy::too_many_arguments, reason = "the arrays that a step fills")]
     fn step(

@@ -190,8 +190,20 @@ def test_damaged_files_are_refused(runs: dict[str, Path], tmp_path: Path) -> Non
 
 
 # Of a checkpoint, and of a network in a file of its own.
-DESCRIPTIONS = ["{", "[]", "{}", '{"agents": [{"name": "u0"}]}', '{"agents": [{"name": "u0", "network": {"actions": 3}}]}']
-NETWORKS = ["{", "3", "{}", '{"trunk": [{"units": 2}], "actions": 3}', '{"trunk": [{"layer": "dense", "units": -2}], "actions": 3}']
+DESCRIPTIONS = [
+    "{",
+    "[]",
+    "{}",
+    '{"agents": [{"name": "u0"}]}',
+    '{"agents": [{"name": "u0", "network": {"actions": 3}}]}',
+]
+NETWORKS = [
+    "{",
+    "3",
+    "{}",
+    '{"trunk": [{"units": 2}], "actions": 3}',
+    '{"trunk": [{"layer": "dense", "units": -2}], "actions": 3}',
+]
 
 
 @pytest.mark.parametrize(

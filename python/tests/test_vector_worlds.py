@@ -12,7 +12,6 @@ import formrl.worlds
 from formrl.worlds import GridWorldVectorEnv
 
 
-
 @pytest.fixture
 def short() -> formrl.Task:
     """Episodes that are soon over, in every way."""

@@ -16,7 +16,6 @@ require("ray.rllib", "formrl.rllib")
 import ray  # noqa: E402
 from ray.rllib.env.multi_agent_env import MultiAgentEnv  # noqa: E402
 
-
 REMEMBERED = 10_000
 """So many counterexamples and outcomes of episodes an environment remembers."""
 

@@ -90,7 +90,13 @@ class Training:
         """The counterexamples that were kept."""
         self.iterations: list[Iteration] = []
         self._board = ray.remote(num_cpus=0)(Board).remote(machine, self.names)
-        settings = {"board": self._board, "make_env": make_env, "shaping": gamma, "credit": credit, "reserve": self._reserve}
+        settings = {
+            "board": self._board,
+            "make_env": make_env,
+            "shaping": gamma,
+            "credit": credit,
+            "reserve": self._reserve,
+        }
         config = (
             PPOConfig()
             .environment(MachineMultiAgentEnv, env_config=settings | {"machine": machine, "names": self.names})
