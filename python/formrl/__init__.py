@@ -39,6 +39,7 @@ from formrl._native import (
     write_traces,
 )
 from formrl.errors import (
+    DamagedFile,
     FileError,
     FormError,
     LabelError,
@@ -47,6 +48,7 @@ from formrl.errors import (
     MachineError,
     ParseError,
     TraceError,
+    TrialFailed,
     WorldError,
 )
 from formrl.records import (
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoundMachine",
+    "DamagedFile",
     "Difference",
     "Edge",
     "FileError",
@@ -97,6 +100,7 @@ __all__ = [
     "TraceError",
     "TraceReader",
     "Trial",
+    "TrialFailed",
     "TrialResult",
     "WorldError",
     "Worlds",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,17 +16,15 @@ from typing import Any
 
 import numpy as np
 
+from .errors import DamagedFile, FileError
 from .extras import require
+from .whole_files import write_whole
 
 CHECKSUM = "crc32"
 
 # safetensors' names of the types that occur, and numpy's.
 _TYPES = {"F32": "<f4", "F64": "<f8", "U8": "|u1", "U32": "<u4", "U64": "<u8", "I32": "<i4", "I64": "<i8"}
 _NAMES = {np.dtype(there): here for here, there in _TYPES.items()}
-
-
-class DamagedFile(ValueError):
-    """A file that is not what it should be: truncated, altered, or of another format."""
 
 
 @dataclass
@@ -41,7 +38,10 @@ class Bundle:
         """What stands in the metadata under `key`, read as JSON."""
         if key not in self.metadata:
             raise DamagedFile(f"its metadata have no {key!r}")
-        return json.loads(self.metadata[key])
+        try:
+            return json.loads(self.metadata[key])
+        except ValueError as error:
+            raise DamagedFile(f"its metadata have no JSON under {key!r}: {error}") from error
 
     def describe(self, key: str, value: Any) -> None:
         """Puts a value into the metadata, as JSON."""
@@ -64,38 +64,33 @@ class Bundle:
         safetensors = require("safetensors.numpy", "writing weights")
         arrays = self.arrays | {CHECKSUM: np.array([self.checksum()], dtype="<u4")}
         data = safetensors.save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, self.metadata)
-        path = Path(path)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".partial-", delete=False) as partial:
-            try:
-                partial.write(data)
-                partial.flush()
-                os.fsync(partial.fileno())
-                # Whoever may read other new files may read this one.
-                mask = os.umask(0)
-                os.umask(mask)
-                os.chmod(partial.name, 0o666 & ~mask)
-                os.replace(partial.name, path)
-            except BaseException:
-                os.unlink(partial.name)
-                raise
+        try:
+            write_whole(path, data)
+        except OSError as error:
+            raise FileError.of(path, error) from error
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Bundle:
         """Reads a file. One with a checksum is refused if it is wrong."""
         safetensors = require("safetensors", "reading weights")
         load = require("safetensors.numpy", "reading weights").load
-        data = Path(path).read_bytes()
+        try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise FileError.of(path, error) from error
         try:
             arrays = load(data)
             length = int.from_bytes(data[:8], "little")
             metadata = json.loads(data[8 : 8 + length]).get("__metadata__", {})
         except (safetensors.SafetensorError, ValueError) as error:
-            raise DamagedFile(f"{path}: not a safetensors file: {error}") from error
+            raise DamagedFile(f"{path}: not a safetensors file: {error}", str(path)) from error
         for name, array in arrays.items():
             if array.dtype not in _NAMES:
-                raise DamagedFile(f"{path}: tensor {name!r} is of a type that no native file has, {array.dtype}")
+                raise DamagedFile(
+                    f"{path}: tensor {name!r} is of a type that no native file has, {array.dtype}", str(path)
+                )
         stored = arrays.pop(CHECKSUM, None)
         bundle = cls(arrays, metadata)
         if stored is not None and (stored.size != 1 or int(stored.reshape(-1)[0]) != bundle.checksum()):
-            raise DamagedFile(f"{path}: damaged: the checksum is not that of the contents")
+            raise DamagedFile(f"{path}: damaged: the checksum is not that of the contents", str(path))
         return bundle

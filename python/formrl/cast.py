@@ -85,6 +85,8 @@ class Cast:
         """Starts an episode; its info."""
         self._observation, info = self.env.reset(seed=seed, options=options)
         self.visited = []
+        # Should the machine be at its end already: whoever acted in the last episode has nothing to do with it.
+        self.actor = self.names[self.machine.initial]
         self._choose()
         return info
 

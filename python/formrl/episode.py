@@ -176,7 +176,12 @@ def sub_task(machine: Machine, state: str) -> tuple[str, ...]:
 
 
 def shortest(traces: Iterable[Trace], keep: int) -> list[Trace]:
-    """The shortest different traces of every kind, at most `keep` in all."""
+    """The shortest different traces: of each of the three kinds a third of `keep` at most, rounded up, and one at least. So no kind
+    crowds out another, and of one kind alone there are fewer than `keep`.
+
+    >>> [len(trace) for trace in shortest([Trace("goal", n * [["a"], ["b"]]) for n in (3, 1, 2, 1)], keep=4)]
+    [2, 4]
+    """
     most = max(1, -(-keep // 3))
     kept: dict[Trace, None] = {}
     counts: dict[str, int] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 
 class FormError(Exception):
     """Anything that this package has to complain about.
@@ -64,3 +66,18 @@ class LimitError(FormError):
 
 class FileError(FormError, OSError):
     """A file that cannot be read or written."""
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], error: OSError) -> FileError:
+        """What Python says of a file, as native code says it."""
+        made = cls(f"{os.fspath(path)}: {error.strerror or error}", os.fspath(path))
+        made.errno = error.errno
+        return made
+
+
+class DamagedFile(FileError, ValueError):
+    """A file that is not what it should be: truncated, altered, or of another format."""
+
+
+class TrialFailed(FormError):
+    """The trainer refused a trial, or its folder holds another run: another attempt would end the same way."""

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from .bundle import Bundle, DamagedFile
+from .bundle import Bundle
+from .errors import DamagedFile
 from .extras import require
 
 require("torch", "formrl.torch")
@@ -178,17 +179,13 @@ def load(path: str | os.PathLike[str]) -> dict[str, Policy]:
     bundle = Bundle.read(path)
     try:
         if NETWORK in bundle.metadata:
-            policy = Policy(bundle.description(NETWORK))
-            policy.load_arrays(bundle.arrays)
-            return {"policy": policy}
-        policies = {}
-        for agent in bundle.description(CHECKPOINT)["agents"]:
-            start = f"{agent['name']}."
-            policies[agent["name"]] = policy = Policy(agent["network"])
-            policy.load_arrays({n.removeprefix(start): a for n, a in bundle.arrays.items() if n.startswith(start)})
-        return policies
+            return {"policy": _policy(bundle.description(NETWORK), bundle.arrays)}
+        return {
+            name: _policy(agent["network"], _part(bundle.arrays, f"{name}."))
+            for name, agent in _agents(bundle.description(CHECKPOINT)).items()
+        }
     except DamagedFile as error:
-        raise DamagedFile(f"{path}: {error}") from error
+        raise DamagedFile(f"{path}: {error}", str(path)) from error
 
 
 def save(path: str | os.PathLike[str], policy: Policy) -> None:
@@ -207,24 +204,52 @@ def save_policies(
     what they remembered was of other weights.
     """
     bundle = Bundle.read(path)
-    description = bundle.description(CHECKPOINT)
-    agents = {agent["name"]: agent for agent in description["agents"]}
+    try:
+        agents = _agents(description := bundle.description(CHECKPOINT))
+    except DamagedFile as error:
+        raise DamagedFile(f"{path}: {error}", str(path)) from error
     for name, policy in policies.items():
         if name not in agents:
             known = ", ".join(agents)
             raise KeyError(f"{path} has no policy {name!r}: it has {known}")
         before, arrays = agents[name]["network"], policy.arrays()
-        shapes = {n.removeprefix(f"{name}."): a.shape for n, a in bundle.arrays.items() if n.startswith(f"{name}.")}
+        shapes = {tensor: array.shape for tensor, array in _part(bundle.arrays, f"{name}.").items()}
         if shapes != {n: a.shape for n, a in arrays.items()} or before != policy.config:
             raise ValueError(f"the policy {name!r} is another network than that in {path}")
         bundle.arrays |= {f"{name}.{tensor}": array for tensor, array in arrays.items()}
-        for memory in ("adam.means", "adam.squares"):
-            bundle.arrays[f"{name}/{memory}"] = np.zeros_like(bundle.arrays[f"{name}/{memory}"])
+        for memory in (f"{name}/adam.means", f"{name}/adam.squares"):
+            if memory not in bundle.arrays:
+                raise DamagedFile(f"{path}: it has no tensor {memory!r}", str(path))
+            bundle.arrays[memory] = np.zeros_like(bundle.arrays[memory])
         agents[name]["optimiser_steps"] = 0
     bundle.describe(CHECKPOINT, description)
     out = Path(path if out is None else out)
     bundle.write(out)
     return out
+
+
+def _agents(description: Any) -> dict[str, dict[str, Any]]:
+    """The agents of a checkpoint's description, by name."""
+    agents: dict[str, dict[str, Any]] = {}
+    try:
+        for agent in description["agents"]:
+            agents[agent["name"]], _ = agent, agent["network"]
+    except (KeyError, TypeError) as error:
+        raise DamagedFile(f"its description is not that of a checkpoint: {error!r}") from error
+    return agents
+
+
+def _part(arrays: dict[str, np.ndarray], start: str) -> dict[str, np.ndarray]:
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+
+
+def _policy(config: Any, arrays: dict[str, np.ndarray]) -> Policy:
+    try:
+        policy = Policy(config)
+    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError) as error:
+        raise DamagedFile(f"its description is not that of a network: {error!r}") from error
+    policy.load_arrays(arrays)
+    return policy
 
 
 def _layers(name: str, configs: list[dict[str, Any]], shape: tuple[int, ...]) -> tuple[nn.ModuleList, tuple[int, ...]]:

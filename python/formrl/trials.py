@@ -3,7 +3,8 @@
 A trial is one task, one method and one seed. It is trained by the package's own command line, `python -m formrl train`, in an
 ordinary run folder, so that `form eval`, TensorBoard and everything else that knows run folders work on it. A worker that is
 killed takes only its trial with it: the trial is started again, and goes on from its last checkpoint. A trial that is over is
-not trained again, so that a sweep that was stopped goes on when it is called again.
+not trained again, so that a sweep that was stopped goes on when it is called again. Whose run a folder holds stands in its
+`trial.json`: the run of another trial is never taken for this one.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ import os
 import signal
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from formrl._native import Task
+
+from .errors import FormError, TrialFailed
 from .extras import require
+from .whole_files import write_whole
 
 
 @dataclass(frozen=True)
@@ -43,26 +47,42 @@ class Trial:
             return [*program, "train", "--resume", str(self.folder), *how]
         wanted = ["--method", self.method, "--seed", str(self.seed), "--out", str(self.folder)]
         wanted += ["--preset", self.preset] if self.preset is not None else []
-        for name, value in self.settings:
-            wanted += ["--set", f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
+        for name, value in self._texts().items():
+            wanted += ["--set", f"{name}={value}"]
         return [*program, "train", self.task, *wanted, *how]
 
-    def check_folder(self) -> None:
-        """Refuses a folder that holds the run of another trial: it would be taken for this one."""
-        try:
-            config = tomllib.loads((self.folder / "config.toml").read_text())
-        except FileNotFoundError:
+    def claim_folder(self) -> None:
+        """Makes the folder this trial's before its first attempt. One that holds the run of another trial is refused: it would be
+        taken for this one.
+        """
+        identity, place = self._identity(), self.folder / "trial.json"
+        advice = "name another folder with `out`, or remove it"
+        if not any((self.folder / name).exists() for name in ("config.toml", "result.json")):
+            # Nothing was begun here, even if another trial meant to.
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole(place, json.dumps(identity, indent=1).encode())
             return
-        wanted = [("method", self.method), ("seed", self.seed), *self.settings]
-        if self.preset is not None:
-            wanted.append(("preset", self.preset))
-        for name, value in wanted:
-            found: Any = config
-            for part in name.split("."):
-                found = found.get(part) if isinstance(found, dict) else None
-            if found != value:
-                message = f"{self.folder} holds a run with {name} = {found!r}, not {value!r}"
-                raise TrialFailed(f"{message}: name another folder with `out`, or remove it")
+        try:
+            found = json.loads(place.read_bytes())
+        except FileNotFoundError:
+            raise TrialFailed(f"{self.folder} holds a run of no sweep, without a trial.json: {advice}") from None
+        except ValueError as error:
+            raise TrialFailed(f"{place} is damaged: {error}: {advice}") from error
+        if found != identity:
+            raise TrialFailed(f"{self.folder} holds {_difference(found, identity)}: {advice}")
+
+    def _texts(self) -> dict[str, str]:
+        """The settings as the command line takes them: two spellings of one run are one trial."""
+        return {name: value if isinstance(value, str) else json.dumps(value) for name, value in self.settings}
+
+    def _identity(self) -> dict[str, Any]:
+        """All that makes it this trial and no other: the task itself rather than where its file is."""
+        try:
+            task = Task(self.task).to_toml()
+        except FormError as error:
+            raise TrialFailed(str(error)) from error
+        chosen = {"method": self.method, "seed": self.seed, "preset": self.preset, "settings": self._texts()}
+        return {"task": task, **chosen}
 
     def result(self) -> dict[str, Any] | None:
         """What it came to, once it is over."""
@@ -91,10 +111,6 @@ class TrialResult:
         return None if self.result is None else self.result["success"]
 
 
-class TrialFailed(Exception):
-    """The trainer ended with an error: another attempt would end the same way."""
-
-
 def sweep(
     tasks: str | Iterable[str],
     methods: str | Iterable[str] = "form",
@@ -113,9 +129,10 @@ def sweep(
     """Trains every task by every method with every seed, and returns what became of each, in that order.
 
     `tasks` are names of built-in tasks or task files, `seeds` numbers, or how many of them, from 1. Folders are
-    `out/TASK-METHOD-SEED`. `settings` are those of `config.toml` by name (`{"ppo.gamma": 0.99}`). Each trial has `cpus` processors
-    of the cluster, which is the one that Ray is connected to, or a local one. `retries` is how often a trial whose worker died is
-    started again; a trial that the trainer refused is not. `on_result` is called with each trial as soon as it is over.
+    `out/TASK-METHOD-SEED`; one that holds a run of another task, of other settings or of no sweep is refused. `settings` are those of
+    `config.toml` by name (`{"ppo.gamma": 0.99}`). Each trial has `cpus` processors of the cluster, which is the one that Ray is
+    connected to, or a local one. `retries` is how often a trial whose worker died is started again; a trial that the trainer refused
+    is not. `on_result` is called with each trial as soon as it is over.
     """
     ray = require("ray", "formrl.sweep", "ray")
     short = {"iterations": iterations, "layouts": layouts}
@@ -129,11 +146,11 @@ def sweep(
         ray.init(include_dashboard=False, log_to_driver=False)
     # Attempts are counted here, so that every one of them is told about; Ray would repeat them silently.
     worker = ray.remote(num_cpus=cpus, max_retries=0)(train)
-    results = {trial: TrialResult(trial) for trial in trials}
+    results = {trial.folder: TrialResult(trial) for trial in trials}
     running: dict[Any, Trial] = {}
 
     def start(trial: Trial) -> None:
-        results[trial].attempts += 1
+        results[trial.folder].attempts += 1
         running[worker.options(name=trial.folder.name).remote(trial, program)] = trial
 
     for trial in trials:
@@ -142,7 +159,7 @@ def sweep(
         while running:
             (done,), _ = ray.wait(list(running), num_returns=1)
             trial = running.pop(done)
-            outcome = results[trial]
+            outcome = results[trial.folder]
             try:
                 outcome.result = ray.get(done)
             except ray.exceptions.RayTaskError as error:
@@ -165,10 +182,9 @@ def sweep(
 
 def train(trial: Trial, program: Sequence[str]) -> dict[str, Any]:
     """One attempt at a trial, in this process's child; what it came to. Runs where Ray puts it."""
-    trial.check_folder()
+    trial.claim_folder()
     if (result := trial.result()) is not None:
         return result
-    trial.folder.parent.mkdir(parents=True, exist_ok=True)
     command = trial.command(program)
     ended = subprocess.run(command, capture_output=True, text=True, preexec_fn=_die_with_parent)
     if (result := trial.result()) is not None:
@@ -181,8 +197,25 @@ def train(trial: Trial, program: Sequence[str]) -> dict[str, Any]:
     raise TrialFailed(f"{' '.join(command)}: {message}")
 
 
+def _difference(found: Any, wanted: dict[str, Any]) -> str:
+    """The run that a folder holds, by the first thing in which it is not the one that is wanted."""
+    try:
+        if found["task"] != wanted["task"]:
+            return "a run of another task, or of this one before its file was changed"
+        for name in ("method", "seed", "preset"):
+            if found[name] != wanted[name]:
+                return f"a run with {name} = {found[name]}, not {wanted[name]}"
+        there, here = found["settings"], wanted["settings"]
+        for name in [*there, *here]:
+            if there.get(name) != here.get(name):
+                return f"a run with {name} = {there.get(name, 'its default')}, not {here.get(name, 'its default')}"
+    except (AttributeError, KeyError, TypeError):
+        pass
+    return "a run that another version of this package began"
+
+
 def _die_with_parent() -> None:
-    """A trainer whose worker was killed would go on, and hold the lock of its folder."""
+    """A trainer whose worker was killed would go on, and hold the lock of its folder. Only Linux can be asked to end it."""
     if sys.platform == "linux":
         pr_set_pdeathsig = 1
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
@@ -194,7 +227,7 @@ def _places(
     """Every task by every method with every seed, and the folder that it has to itself."""
     tasks = [tasks] if isinstance(tasks, str) else list(tasks)
     methods = [methods] if isinstance(methods, str) else list(methods)
-    seeds = range(1, seeds + 1) if isinstance(seeds, int) else list(seeds)
+    seeds = range(1, seeds + 1) if isinstance(seeds, int) else [int(seed) for seed in seeds]
     places = []
     for task, method, seed in itertools.product(tasks, methods, seeds):
         # Workers may have another working directory.

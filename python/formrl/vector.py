@@ -2,8 +2,9 @@
 
 All machines are stepped together in Rust, on one array of labels a step. Labels are `infos["labels"]`, as lists that the single
 environments put into their `info` or as one boolean array (environments, atoms), or what a function of the transition says. An
-episode that the machine is wrong about is truncated, with its trace in `infos["counterexample"]`, and begins anew as
-Gymnasium's vector environments do: in the next step, or when `reset` is called with a `reset_mask`.
+episode that the machine is wrong about is truncated, even where its environment ends as well, with its trace in
+`infos["counterexample"]`, and begins anew as Gymnasium's vector environments do: in the next step, or, with autoreset
+disabled, when `reset` is called with a `reset_mask`, without which there is no next step.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def judge_all(transition: Transition) -> npt.NDArray[Any]:
 
 
 class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
-    """Vector environments whose tasks a machine follows. The arguments are those of `MachineWrapper`; functions get arrays."""
+    """Vector environments whose tasks a machine follows. The arguments are those of `MachineWrapper`; functions get arrays, and are
+    told by `begun` where an episode begins in place of a step."""
 
     def __init__(
         self,
@@ -100,7 +102,7 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         if options and "reset_mask" in options:
             begun = np.array(options["reset_mask"], np.bool_)
         observations, infos = self.env.reset(seed=seed, options=options)
-        labels = self._labels(Transition(self.env, None, None, observations, infos))
+        labels = self._labels(Transition(self.env.unwrapped, None, None, observations, infos, begun=begun.copy()))
         self._begin(begun, labels)
         self._cut &= ~begun
         self._before, self._running = observations, True
@@ -110,6 +112,11 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         """Takes a step in all environments and machines."""
         if not self._running:
             raise gymnasium.error.ResetNeeded("the machine is another one: call reset() first")
+        if self.autoreset == AutoresetMode.DISABLED and self._over.any():
+            over = ", ".join(map(str, np.flatnonzero(self._over)))
+            raise gymnasium.error.ResetNeeded(
+                f"episodes are over (environments {over}): reset() them with a reset_mask first"
+            )
         observations, earned, terminated, truncated, infos = self.env.step(actions)
         # Episodes that ended in the last step begin in this one: the environment does it for those it has ended itself.
         begun = self._over if self.autoreset == AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, np.bool_)
@@ -119,7 +126,8 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
             earned, terminated, truncated = (np.where(self._cut, 0, x) for x in (earned, terminated, truncated))
             self._cut[:] = False
         terminated, truncated = np.array(terminated, np.bool_), np.array(truncated, np.bool_)
-        transition = Transition(self.env, self._before, actions, observations, infos, earned, terminated, truncated)
+        step = self._before, actions, observations, infos, earned, terminated, truncated
+        transition = Transition(self.env.unwrapped, *step, begun.copy())
         labels = self._labels(transition)
         self._begin(begun, np.where(begun[:, None], labels, False))
         before = self.monitors.states
@@ -135,21 +143,20 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
             rewards += self._shaping * self._potentials[steps.states] - self._potentials[before]
         rewards[begun] = 0.0
         infos = self._tell(infos, labels)
+        ended = terminated | truncated
         if self._truth == "machine":
             kinds = np.where(moved, self._verdicts[steps.states], INCOMPLETE)
-            ended = moved & steps.over & ~terminated & ~truncated
-            terminated |= ended
+            terminated |= moved & steps.over
         else:
             long = np.array([len(row) > 1 for row in self._steps])
             wrong = moved & ((self._verdicts[steps.states] != kinds) | (was_over & long))
-            ended = wrong & ~terminated & ~truncated
-            truncated |= ended
-            finished = moved & ~wrong & (kinds != INCOMPLETE) & ~terminated
-            terminated |= finished
-            ended |= finished
+            terminated |= moved & (kinds != INCOMPLETE)
+            terminated &= ~wrong
+            truncated |= wrong
             self._tell_traces(infos, "counterexample", wrong, kinds)
-        self._cut |= ended
         self._over = terminated | truncated
+        # The environment does not know of these ends.
+        self._cut |= self._over & ~ended
         self._tell_traces(infos, "trace", self._over, kinds)
         self._before = observations
         return self._see(observations), rewards, terminated, truncated, infos

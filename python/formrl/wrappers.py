@@ -30,7 +30,11 @@ import gymnasium  # noqa: E402
 
 @dataclass(frozen=True)
 class Transition:
-    """A step of an environment, for functions that label or judge it. At reset there is neither `before` nor `action`."""
+    """A step of an environment, for functions that label or judge it. At reset there is neither `before` nor `action`.
+
+    Of many environments, some of which may begin an episode in place of a step, `begun` tells which: in those, neither `before` nor
+    `action` has anything to do with `after`.
+    """
 
     env: Any
     """The environment, unwrapped."""
@@ -42,7 +46,8 @@ class Transition:
     reward: Any = 0.0
     terminated: Any = False
     truncated: Any = False
-    """Of many environments, all of these are arrays."""
+    begun: Any = False
+    """Whether an episode begins with it. Of many environments, this and all others but `env` and `info` are arrays."""
 
 
 Labels = Callable[[Transition], Iterable[str]]
@@ -75,7 +80,8 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
       `"plain"` leaves it as it is.
     - `room`: for so many states room is left in observations, so that their space stays the same when the machine changes.
     - `truth`: who says when the task is done. `"environment"`: the machine may be wrong, and an episode that it is wrong about
-      is truncated with a counterexample. `"machine"`: the machine is the task, and its terminal states end episodes.
+      is truncated with a counterexample, even where the environment ends as well. `"machine"`: the machine is the task, and its
+      terminal states end episodes.
     - `judge`: what the environment says of the task at a step, see `judge`.
 
     Every `info` has `labels` and `machine_state`; the one that ends an episode also `trace`, and `counterexample` if there is one.
@@ -153,7 +159,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
         if self._closed:
             raise gymnasium.error.ClosedEnvironmentError("the environment was closed: make another one")
         observation, info = self.env.reset(seed=seed, options=options)
-        transition = Transition(self.env.unwrapped, None, None, observation, info)
+        transition = Transition(self.env.unwrapped, None, None, observation, info, begun=True)
         labels = self._labels(transition)
         self.episode.begin(labels)
         self._before, self._running, self.turn = observation, True, None
@@ -179,7 +185,8 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
             kind = self.episode.monitor.verdict
         elif turn.counterexample is not None:
             info["counterexample"] = turn.counterexample
-            truncated = not terminated
+            # Whatever the environment says: where the machine is wrong, so are its states, and none of them is known to be an end.
+            terminated, truncated = False, True
         elif kind != INCOMPLETE:
             # The task is done or lost, whether the environment would go on or not.
             terminated = True
@@ -227,7 +234,7 @@ class LabelWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Starts an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
         self._before = observation
-        labels = self._label(Transition(self.env.unwrapped, None, None, observation, info))
+        labels = self._label(Transition(self.env.unwrapped, None, None, observation, info, begun=True))
         return observation, info | {"labels": list(labels)}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:

@@ -62,6 +62,16 @@ def test_the_agent_of_the_state_acts() -> None:
     assert earned == {"u0": 0.5, "u1": 0.5}
 
 
+def test_where_the_machine_is_wrong_the_episode_is_truncated() -> None:
+    wrong = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u1 : key\nu1 -> u_acc : never")
+    env = parallel_env(Errands(cells=3), wrong, signature=["key", "door", "never"])
+    env.reset(seed=0)
+    for action in (0, 1, 1):
+        _, _, terminated, truncated, infos = env.step({"u0": action, "u1": action})
+    assert not any(terminated.values()) and all(truncated.values())
+    assert infos["u1"]["counterexample"] == formrl.Trace("goal", [["key"], ["door"]])
+
+
 def test_hand_over_rewards_who_acts() -> None:
     env = parallel_env(Errands(cells=3), ERRANDS, credit="hand-over", shaping=1.0)
     env.reset(seed=0)
@@ -84,6 +94,19 @@ def test_agents_see_their_own_progress() -> None:
     seen, *_, infos = env.step({"u0": 0, "u1": 0})
     # It has just left, and sees what it has left with.
     assert infos["u1"]["acts"] and seen["u0"]["progress"].tolist() == [1, 1]
+
+
+def test_an_episode_that_is_over_at_once_is_the_first_agents() -> None:
+    """Whoever acted in the episode before has nothing to do with it."""
+    first = iter([[], ["door"], ["door"]])
+    machine = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u1 : key\nu0 -> u_acc : door\nu1 -> u_acc : door")
+    env = aec_env(Errands(cells=3), machine, lambda t: next(first) if t.begun else ["key"])
+    env.reset(seed=0)
+    env.step(0)
+    assert env.agent_selection == "u1"
+    for _ in range(2):
+        env.reset()
+        assert env.infos["u0"]["machine_state"] == "u_acc" and env.agent_selection == "u0"
 
 
 def test_another_machine_has_other_agents() -> None:

@@ -60,10 +60,11 @@ def test_the_machine_is_learnt_and_broadcast_and_policies_exploit_it(cluster: No
         if iteration.number == 1:
             # One of the runners does not live to see the end of the next iteration.
             order.write_text("")
-        return iteration.number > 2 and iteration.success is not None and iteration.success > 0.95
+        done = iteration.success is not None and iteration.success > 0.95 and iteration.counterexamples == 0
+        return iteration.number > 2 and done
 
     settings: dict[str, Any] = {"env_runners": 2, "envs_per_runner": 4, "explore": 400, "seed": 1}
-    training = train(lambda: Mortal(order), 15, on_iteration=look, configure=configure, **settings)
+    training = train(lambda: Mortal(order), 40, on_iteration=look, configure=configure, **settings)
     assert not order.exists()
     try:
         assert training.machine.diff(ERRANDS, training.learner.signature, rewards=False) is None
@@ -108,6 +109,54 @@ def test_policies_whose_sub_task_survives_keep_their_weights(cluster: None) -> N
         training.stop()
 
 
+class Closing(Errands):
+    """Tells whether it was closed."""
+
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_fails_to_begin_leaves_nothing_behind(cluster: None) -> None:
+    boards: list[Any] = []
+    made: list[Closing] = []
+
+    def make() -> Closing:
+        made.append(Closing())
+        return made[-1]
+
+    def fail(config: Any) -> Any:
+        boards.append(config.env_config["board"])
+        assert ray.get(boards[0].read.remote())[0] == ERRANDS
+        raise RuntimeError("no such configuration")
+
+    with pytest.raises(RuntimeError, match="no such"):
+        Training(make, machine=ERRANDS, env_runners=0, configure=fail)
+    assert made[0].closed
+    with pytest.raises(ray.exceptions.RayActorError):
+        ray.get(boards[0].read.remote())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_stopped_is_closed(cluster: None) -> None:
+    training = Training(Closing, machine=ERRANDS, env_runners=0, configure=configure)
+    example: Any = training._example.env.unwrapped
+    assert not example.closed
+    training.stop()
+    assert example.closed
+
+
+def test_the_environment_forgets_what_nobody_asks_for() -> None:
+    early = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u_acc : door")
+    env = MachineMultiAgentEnv({"make_env": lambda: Errands(cells=3), "machine": early})
+    for _ in range(10_050):
+        env.reset()
+        env.step({"u0": 1})
+    assert len(env.outcomes) == len(env.counterexamples) == 10_000
+
+
 def test_survivors() -> None:
     names = {"u0": "a", "u1": "b"}
     assert survivors(SWAPPED, names, ERRANDS, lambda *_: True) == {"u0": "b", "u1": "a"}
@@ -129,7 +178,7 @@ def test_the_environment_tells_who_acts(credit: str) -> None:
     assert terminated["__all__"] and not truncated["__all__"]
     share = pytest.approx(2 / 3 if credit == "shared" else 4 / 3)
     assert rewards == ({"u0": share, "u1": share} if credit == "shared" else {"u1": share})
-    assert env.outcomes == [("goal", 3)] and env.counterexamples == []
+    assert list(env.outcomes) == [("goal", 3)] and not env.counterexamples
 
 
 def test_the_environment_keeps_counterexamples() -> None:
@@ -138,5 +187,5 @@ def test_the_environment_keeps_counterexamples() -> None:
     env.step({"u0": 1})
     env.step({"u1": 0})
     env.step({"u1": 0})
-    assert env.counterexamples == [formrl.Trace("incomplete", [["door"], ["key"]])]
+    assert list(env.counterexamples) == [formrl.Trace("incomplete", [["door"], ["key"]])]
     assert env.outcomes[0][0] == "incomplete"

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pytest
 ray = pytest.importorskip("ray")
 
 import formrl
-from formrl.trials import Trial, TrialResult
+from formrl import Trial, TrialFailed, TrialResult
 
 SMALL = {"worlds": 16, "ppo.train_batch": 512, "ppo.epochs": 1, "learning.explore": 256}
 
@@ -61,9 +62,10 @@ def test_seeds_methods_and_tasks(cluster: None, tmp_path: Path) -> None:
     again = formrl.sweep("all-yellow", ["handcrafted", "ppo"], 2, **settings)
     assert [r.result for r in again] == [r.result for r in results[:4]]
     assert (tmp_path / "all-yellow-ppo-2" / "result.json").stat().st_mtime_ns == before
-    # With other settings it would be another run: the folder is not taken for it.
-    (other,) = formrl.sweep("all-yellow", "ppo", [2], **(settings | {"iterations": 3}))
-    assert other.result is None and "iterations = 2" in other.errors[0]
+    # With other settings, more or fewer, it would be another run: the folder is not taken for it.
+    for iterations in (3, None):
+        (other,) = formrl.sweep("all-yellow", "ppo", [2], **(settings | {"iterations": iterations}))
+        assert other.result is None and other.attempts == 1 and "iterations = 2" in other.errors[0]
 
 
 def worker_of(folder: Path) -> int:
@@ -97,7 +99,9 @@ def test_a_killed_worker_loses_only_its_trial(cluster: None, tmp_path: Path) -> 
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        results = formrl.sweep("all-yellow", "handcrafted", [1, 2], iterations=20, settings=SMALL, out=tmp_path)
+        # One of the settings as text, another as a list: what was begun with them goes on with them.
+        given = SMALL | {"ppo.gamma": "0.97", "network.filters": [8, 8]}
+        results = formrl.sweep("all-yellow", "handcrafted", [1, 2], iterations=20, settings=given, out=tmp_path)
     finally:
         over.set()
         killer.join()
@@ -108,7 +112,7 @@ def test_a_killed_worker_loses_only_its_trial(cluster: None, tmp_path: Path) -> 
     # It went on from its checkpoint, to the run that it would have been.
     assert "resumed after iteration" in (victim / "run.log").read_text()
     straight = tmp_path / "straight"
-    formrl.sweep("all-yellow", "handcrafted", [1], iterations=20, settings=SMALL, out=straight)
+    formrl.sweep("all-yellow", "handcrafted", [1], iterations=20, settings=given, out=straight)
     assert rows(victim) == rows(straight / victim.name)
     assert len(rows(other)) == 21
 
@@ -123,6 +127,62 @@ def test_commands(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "config.toml").write_text("")
     assert trial.command(["form"])[:4] == ["form", "train", "--resume", str(tmp_path / "run")]
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Trial:
+    """A trial whose trainer got as far as its configuration."""
+    place, settings = tmp_path / "tasks" / "mine.toml", (("iterations", 1), ("ppo.gamma", "0.99"))
+    place.parent.mkdir()
+    place.write_text(formrl.Task("all-yellow").to_toml())
+    trial = Trial(str(place), "form", 1, tmp_path / "mine-form-1", "paper", settings)
+    trial.claim_folder()
+    (trial.folder / "config.toml").write_text("")
+    return trial
+
+
+def test_a_folder_stays_that_of_its_trial(begun: Trial, tmp_path: Path) -> None:
+    again = tmp_path / "copy" / "mine.toml"
+    again.parent.mkdir()
+    again.write_text(Path(begun.task).read_text() + "\n# The same task, with a remark.\n")
+    numbers = (("ppo.gamma", 0.99), ("iterations", 1))
+    for same in (begun, replace(begun, threads=2), replace(begun, task=str(again)), replace(begun, settings=numbers)):
+        same.claim_folder()
+    others: dict[str, dict[str, Any]] = {
+        "method = form, not ppo": {"method": "ppo"},
+        "seed = 1, not 2": {"seed": 2},
+        "preset = paper, not None": {"preset": None},
+        "iterations = 1, not its default": {"settings": begun.settings[1:]},
+        "ppo.gamma = 0.99, not 0.9:": {"settings": (begun.settings[0], ("ppo.gamma", 0.9))},
+        "worlds = its default, not 16": {"settings": (*begun.settings, ("worlds", 16))},
+        "another task": {"task": "green-but-one"},
+    }
+    for message, change in others.items():
+        with pytest.raises(TrialFailed, match=message):
+            replace(begun, **change).claim_folder()
+
+
+def test_a_task_file_that_was_changed_is_another_task(begun: Trial) -> None:
+    place = Path(begun.task)
+    place.write_text(place.read_text().replace("steps = ", "steps = 1"))
+    with pytest.raises(TrialFailed, match="before its file was changed"):
+        begun.claim_folder()
+
+
+def test_runs_of_no_sweep_are_not_taken_over(begun: Trial) -> None:
+    (begun.folder / "trial.json").write_text("{")
+    with pytest.raises(formrl.FormError, match="damaged"):
+        begun.claim_folder()
+    (begun.folder / "trial.json").write_text("[]")
+    with pytest.raises(TrialFailed, match="another version"):
+        begun.claim_folder()
+    (begun.folder / "trial.json").unlink()
+    with pytest.raises(TrialFailed, match="no sweep"):
+        begun.claim_folder()
+    # Where nothing was begun, there is nothing to take.
+    (begun.folder / "config.toml").unlink()
+    begun.claim_folder()
+    replace(begun, seed=2).claim_folder()
 
 
 def test_two_trials_never_share_a_folder(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,8 @@ pytest.importorskip("safetensors")
 
 import formrl
 import formrl.torch
-from formrl.bundle import Bundle, DamagedFile
+from formrl import DamagedFile
+from formrl.bundle import Bundle
 
 # Little work: threads would only wait for each other.
 torch.set_num_threads(1)
@@ -180,10 +182,45 @@ def test_damaged_files_are_refused(runs: dict[str, Path], tmp_path: Path) -> Non
     damaged.write_bytes(data[:1000])
     with pytest.raises(DamagedFile, match="safetensors"):
         formrl.torch.load(damaged)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(formrl.FileError, match="nowhere") as missing:
         formrl.torch.load(tmp_path / "nowhere.safetensors")
+    assert missing.value.errno == errno.ENOENT and missing.value.file == str(tmp_path / "nowhere.safetensors")
     with pytest.raises(formrl.FileError):
         formrl.Policy(tmp_path / "nowhere.safetensors", "u0")
+
+
+# Of a checkpoint, and of a network in a file of its own.
+DESCRIPTIONS = [
+    "{",
+    "[]",
+    "{}",
+    '{"agents": [{"name": "u0"}]}',
+    '{"agents": [{"name": "u0", "network": {"actions": 3}}]}',
+]
+NETWORKS = [
+    "{",
+    "3",
+    "{}",
+    '{"trunk": [{"units": 2}], "actions": 3}',
+    '{"trunk": [{"layer": "dense", "units": -2}], "actions": 3}',
+]
+
+
+@pytest.mark.parametrize(
+    "metadata", [*({"form": text} for text in DESCRIPTIONS), *({"network": text} for text in NETWORKS), {}], ids=str
+)
+def test_descriptions_of_something_else_are_refused(metadata: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "odd.safetensors"
+    Bundle({"x": np.zeros(2, np.float32)}, metadata).write(path)
+    uses: list[Any] = [lambda: formrl.torch.load(path)]
+    if "network" not in str(metadata):
+        uses.append(lambda: formrl.torch.save_policies(path, {}))
+    for use in uses:
+        with pytest.raises(DamagedFile, match="odd.safetensors: ") as refused:
+            use()
+        assert isinstance(refused.value, formrl.FileError) and refused.value.file == str(path)
+    with pytest.raises(formrl.FileError):
+        Bundle().write(tmp_path / "nowhere" / "x.safetensors")
 
 
 def test_policies_must_fit(runs: dict[str, Path], tmp_path: Path) -> None:

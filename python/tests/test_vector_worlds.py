@@ -12,7 +12,6 @@ import formrl.worlds
 from formrl.worlds import GridWorldVectorEnv
 
 
-
 @pytest.fixture
 def short() -> formrl.Task:
     """Episodes that are soon over, in every way."""
@@ -117,6 +116,18 @@ def test_same_step_begins_at_once(short: formrl.Task) -> None:
         else:
             assert "final_obs" not in infos
     assert ends > 50
+
+
+def test_worlds_that_are_over_earn_nothing_more() -> None:
+    envs = make("all-yellow", 500, autoreset_mode=AutoresetMode.DISABLED, actions="moves")
+    envs.reset(seed=4)
+    over, earned = np.zeros(500, np.bool_), np.zeros(500)
+    for row in actions(500, 900):
+        _, rewards, terminated, _, _ = envs.step(row)
+        assert not rewards[over].any()
+        earned += rewards
+        over |= terminated
+    assert over.any() and (earned == over).all()
 
 
 def test_seeds_reproduce_and_episodes_differ() -> None:

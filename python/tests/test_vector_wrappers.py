@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import formrl
 import formrl.worlds
 from formrl.vector import MachineVectorWrapper
-from formrl.wrappers import MachineWrapper
+from formrl.wrappers import MachineWrapper, Transition
 
 KEYS = formrl.Machine.parse(KEYS_MACHINE)
 # Wrong about much: it accepts early, and knows of no dead end.
@@ -56,6 +56,106 @@ def test_as_single_ones(machine: formrl.Machine, settings: dict[str, Any]) -> No
     assert (counterexamples > 50) == (machine is WRONG and "truth" not in settings)
 
 
+def corridors(limit: int, machine: str, **settings: Any) -> MachineVectorWrapper:
+    """Two corridors of three cells, in the middle of which episodes start."""
+    envs = SyncVectorEnv([lambda: Errands(cells=3, limit=limit)] * 2)
+    many = MachineVectorWrapper(envs, formrl.Machine.parse(machine), signature=["key", "door"], **settings)
+    many.reset(seed=0)
+    return many
+
+
+def test_the_machines_end_counts_when_time_is_up_as_well() -> None:
+    many = corridors(1, "initial u0\naccept u_acc\nu0 -> u_acc : key", truth="machine")
+    _, rewards, terminated, truncated, infos = many.step(np.array([0, 1]))
+    assert rewards.tolist() == [1, 0] and truncated.tolist() == [True, True]
+    assert terminated.tolist() == [True, False]
+    assert [trace.kind for trace in infos["trace"]] == ["goal", "incomplete"]
+
+
+def test_where_the_machine_is_wrong_an_episode_is_cut_off_not_lost() -> None:
+    """A refuted machine's last state has no value that could be known: whoever trains goes on from there, as the native trainer."""
+    many = corridors(9, "initial u0\naccept u_acc\nu0 -> u1 : key\nu1 -> u1 : door")
+    for action in (0, 1, 1):
+        _, _, terminated, truncated, infos = many.step(np.array([action, 1 - action]))
+    assert terminated.tolist() == [False, False] and truncated.tolist() == [True, False]
+    assert infos["counterexample"][0].kind == "goal"
+
+
+class Counted(Errands):
+    """Knows how often it was reset."""
+
+    resets = 0
+
+    def reset(self, **how: Any) -> Any:
+        self.resets += 1
+        return super().reset(**how)
+
+
+def test_an_end_that_the_environment_knows_of_is_no_other_reset() -> None:
+    """Time is up just when somebody else says that the task is done: the environment begins its next episode, once."""
+    single = [Counted(cells=3, limit=2) for _ in range(2)]
+    envs = SyncVectorEnv([lambda: single[0], lambda: single[1]])
+
+    def judge(transition: Transition) -> Any:
+        return np.where([env.at == 0 for env in single], "goal", "incomplete")
+
+    machine = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u_acc : key")
+    many = MachineVectorWrapper(envs, machine, signature=["key", "door"], judge=judge)
+    many.reset(seed=0)
+    many.step(np.array([1, 1]))
+    for env in single:
+        env.at = 1
+    *_, terminated, truncated, _ = many.step(np.array([0, 1]))
+    assert terminated.tolist() == [True, False] and truncated.tolist() == [True, True]
+    before = [env.resets for env in single]
+    many.step(np.array([0, 0]))
+    assert [env.resets for env in single] == [count + 1 for count in before]
+
+
+def test_functions_are_told_where_episodes_begin() -> None:
+    """A change of cell is what happened in a step; in the first of an episode nothing happened yet."""
+    told: list[Any] = []
+
+    def labels(transition: Transition) -> Any:
+        assert transition.env is envs and (transition.before is None) == (transition.action is None)
+        told.append(transition.begun.tolist())
+        changed = np.ones(2, np.bool_)
+        if transition.before is not None:
+            changed = (transition.before != transition.after).any(axis=1)
+        return np.stack([changed & ~transition.begun, np.zeros(2, np.bool_)], axis=1)
+
+    envs = SyncVectorEnv([lambda: Errands(limit=2), lambda: Errands(limit=3)])
+    never = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u_acc : never")
+    many = MachineVectorWrapper(
+        gymnasium.wrappers.vector.RecordEpisodeStatistics(envs), never, labels, signature=["moved", "never"]
+    )
+    many.reset(seed=0)
+    moved = [many.step(np.array([0, 0]))[-1]["labels"][:, 0].tolist() for _ in range(4)]
+    assert told == [[True, True], [False, False], [False, False], [True, False], [False, True]]
+    assert moved == [[True, True], [True, True], [False, False], [True, False]]
+    # Where a machine was wrong, and where it is asked for, too.
+    many.set_machine(formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u_acc : moved"))
+    many.reset(seed=0)
+    *_, infos = many.step(np.array([0, 0]))
+    assert infos["_counterexample"].all()
+    many.step(np.array([0, 0]))
+    many.reset(options={"reset_mask": np.array([False, True])})
+    assert told[5:] == [[True, True], [False, False], [True, True], [False, True]]
+
+
+def test_functions_of_single_environments_are_told_as_well() -> None:
+    told: list[Any] = []
+
+    def labels(transition: Transition) -> list[str]:
+        told.append(transition.begun)
+        return []
+
+    env = MachineWrapper(Errands(), formrl.Machine.parse(MACHINE), labels)
+    env.reset(seed=0)
+    env.step(0)
+    assert told == [True, False]
+
+
 def test_built_in_worlds() -> None:
     """Their labels are an array already, and their episodes are cut off where the machine is wrong."""
     task = formrl.Task("all-yellow")
@@ -83,11 +183,36 @@ def test_resetting_some_by_hand() -> None:
     assert infos["machine_state"].tolist() == ["u1", "u0"]
     *_, terminated, _, infos = many.step(np.array([1, 1]))
     assert terminated.tolist() == [True, False]
+    with pytest.raises(gymnasium.error.ResetNeeded, match="environments 0"):
+        many.step(np.array([1, 1]))
     _, infos = many.reset(options={"reset_mask": np.array([True, False])})
     assert infos["machine_state"].tolist() == ["u0", "u0"]
     *_, infos = many.step(np.array([1, 0]))
     *_, infos = many.step(np.array([1, 0]))
     assert infos["machine_state"].tolist() == ["u0", "u1"]
+
+
+def test_worlds_that_are_over_need_a_reset_by_hand() -> None:
+    """They would stand still and say so again and again; the machine would be blamed for it."""
+    text = formrl.Task("green-but-one").to_toml()
+    steps = next(line for line in text.splitlines() if line.startswith("steps"))
+    task = formrl.Task.from_toml(text.replace(steps, "steps = 9"))
+    envs = formrl.worlds.GridWorldVectorEnv(task, 64, autoreset_mode=AutoresetMode.DISABLED, actions="moves")
+    many = MachineVectorWrapper(envs, task.machine)
+    many.reset(seed=1)
+    many.action_space.seed(1)
+    over = np.zeros(64, np.bool_)
+    ends: set[str] = set()
+    for _ in range(60):
+        if over.any():
+            with pytest.raises(gymnasium.error.ResetNeeded):
+                many.step(many.action_space.sample())
+            many.reset(options={"reset_mask": over})
+        *_, terminated, truncated, infos = many.step(many.action_space.sample())
+        assert "counterexample" not in infos
+        over = terminated | truncated
+        ends |= {trace.kind for trace in infos["trace"][over]} if over.any() else set()
+    assert ends == {"dead-end", "incomplete"}
 
 
 def test_what_is_wrong_is_said() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,9 @@ require("ray.rllib", "formrl.rllib")
 
 import ray  # noqa: E402
 from ray.rllib.env.multi_agent_env import MultiAgentEnv  # noqa: E402
+
+REMEMBERED = 10_000
+"""So many counterexamples and outcomes of episodes an environment remembers."""
 
 
 class Board:
@@ -38,8 +42,9 @@ class MachineMultiAgentEnv(MultiAgentEnv):
     """A task played by one agent a machine state.
 
     Its configuration has `make_env` and `machine`, and may have `names` (agents by state), `reserve` (names of agents that other
-    machines may have), `board` (where the present machine is written, see `Board`) and whatever `Cast` takes: `shaping`, `credit`, `observation`, `truth`, `judge`, `labels`, `signature`. Only
-    the agent that acts next has an observation.
+    machines may have), `board` (where the present machine is written, see `Board`) and whatever `Cast` takes: `shaping`, `credit`,
+    `observation`, `truth`, `judge`, `labels`, `signature`. Only the agent that acts next has an observation. `counterexamples` and
+    `outcomes` (how episodes ended, and after how many steps) are remembered until somebody clears them, the last 10,000 of each.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -51,8 +56,8 @@ class MachineMultiAgentEnv(MultiAgentEnv):
         settings.setdefault("observation", "flat")
         self._reserve: list[str] = settings.pop("reserve", [])
         self.cast = Cast(make_env(), machine, **settings)
-        self.counterexamples: list[Trace] = []
-        self.outcomes: list[tuple[str, int]] = []
+        self.counterexamples: deque[Trace] = deque(maxlen=REMEMBERED)
+        self.outcomes: deque[tuple[str, int]] = deque(maxlen=REMEMBERED)
         self._steps = 0
         self._left: str | None = None
         self._enter()

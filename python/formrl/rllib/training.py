@@ -52,7 +52,8 @@ class Training:
     - `machine`: one to start from; without one nothing is known, and environments are explored at random, `explore` steps a
       runner and iteration, until there is.
     - `gamma`: the discount, of PPO and of the shaping; `credit`: see `formrl.cast.Credit`.
-    - `keep`: how many counterexamples of an iteration are kept at most, the shortest of every kind.
+    - `keep`: how many counterexamples of an iteration are kept at most: of each kind (goal, dead-end, incomplete) the shortest, a
+      third of `keep`, rounded up.
     - `max_states`, `time_limit`, `learner`: limits and options of `formrl.Learner`.
     - `hidden`: the layers of the policies; `configure` may change RLlib's configuration before it is built.
     """
@@ -89,7 +90,13 @@ class Training:
         """The counterexamples that were kept."""
         self.iterations: list[Iteration] = []
         self._board = ray.remote(num_cpus=0)(Board).remote(machine, self.names)
-        settings = {"board": self._board, "make_env": make_env, "shaping": gamma, "credit": credit, "reserve": self._reserve}
+        settings = {
+            "board": self._board,
+            "make_env": make_env,
+            "shaping": gamma,
+            "credit": credit,
+            "reserve": self._reserve,
+        }
         config = (
             PPOConfig()
             .environment(MachineMultiAgentEnv, env_config=settings | {"machine": machine, "names": self.names})
@@ -99,7 +106,11 @@ class Training:
             .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=self._specs()))
             .debugging(seed=seed)
         )
-        self.algorithm: PPO = (configure(config) if configure else config).build_algo()
+        try:
+            self.algorithm: PPO = (configure(config) if configure else config).build_algo()
+        except BaseException:
+            self._let_go()
+            raise
 
     @property
     def machine(self) -> Machine:
@@ -113,8 +124,14 @@ class Training:
 
     def stop(self) -> None:
         """Lets the runners and learners go."""
-        self.algorithm.stop()
+        try:
+            self.algorithm.stop()
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
         ray.kill(self._board)
+        self._example.env.close()
 
     def iterate(self) -> Iteration:
         """Acts and learns; gathers the counterexamples, and learns another machine if there are any."""
@@ -242,7 +259,8 @@ def _gather(algorithm: PPO) -> tuple[list[Trace], list[tuple[str, int]]]:
         for env in _environments(runner):
             traces += env.counterexamples
             outcomes += env.outcomes
-            env.counterexamples, env.outcomes = [], []
+            env.counterexamples.clear()
+            env.outcomes.clear()
         return traces, outcomes
 
     handed_in = _everywhere(algorithm, hand_in)
