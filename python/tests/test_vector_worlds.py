@@ -174,28 +174,6 @@ def test_arrays_of_their_own_stay_as_they_were() -> None:
     assert (observations == before).all()
 
 
-def test_a_goal_is_rewarded_once() -> None:
-    small = '''
-name = "small"
-machine = """
-initial u0
-accept u_acc
-u0 -> u_acc : goal
-"""
-steps = 200
-[room]
-size = [5, 5]
-goal = [3, 3]
-[checkpoints]
-red = 1
-'''
-    task = formrl.Task.from_toml(small)
-    envs = make(task, 64, actions="moves", autoreset_mode=AutoresetMode.DISABLED)
-    envs.reset(seed=1)
-    earned = np.sum([envs.step(row)[1] for row in actions(64, 150)], axis=0)
-    assert earned.max() == 1
-
-
 def test_misuse_is_told() -> None:
     envs = make("all-yellow", 2)
     with pytest.raises(gymnasium.error.ResetNeeded):
