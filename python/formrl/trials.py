@@ -42,7 +42,8 @@ class Trial:
 
     def command(self, program: Sequence[str]) -> list[str]:
         """The command that begins it, or goes on with it if it was begun."""
-        how = ["--threads", str(self.threads), "--quiet", "--json"]
+        # One page of all runs, `form report`, is more use than one of each.
+        how = ["--threads", str(self.threads), "--quiet", "--json", "--no-report"]
         if (self.folder / "config.toml").exists():
             return [*program, "train", "--resume", str(self.folder), *how]
         wanted = ["--method", self.method, "--seed", str(self.seed), "--out", str(self.folder)]

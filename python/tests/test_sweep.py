@@ -52,7 +52,7 @@ def test_seeds_methods_and_tasks(cluster: None, tmp_path: Path) -> None:
         # What the trainer refuses is not tried again, and loses nothing but itself.
         assert result.result is None and result.attempts == 1 and "nonsense" in result.errors[0]
     # The run is the one that the command line makes.
-    wanted = ["train", "all-yellow", "--method", "ppo", "--seed", "2", "--iterations", "2", "--quiet"]
+    wanted = ["train", "all-yellow", "--method", "ppo", "--seed", "2", "--iterations", "2", "--quiet", "--no-report"]
     given = [part for name, value in SMALL.items() for part in ("--set", f"{name}={value}")]
     out = tmp_path / "by-hand"
     subprocess.run([sys.executable, "-m", "formrl", *wanted, *given, "--out", str(out)], check=True)

@@ -54,7 +54,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A short run of every kind."""
     folder = tmp_path_factory.mktemp("runs")
     for name, options in RUNS.items():
-        done = command("train", "all-yellow", *options, *SMALL, "--quiet", "--out", str(folder / name))
+        done = command("train", "all-yellow", *options, *SMALL, "--quiet", "--no-report", "--out", str(folder / name))
         assert done.returncode == 0, done.stderr
     return {name: folder / name for name in RUNS}
 
