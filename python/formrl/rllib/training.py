@@ -255,7 +255,8 @@ def _gather(algorithm: PPO) -> tuple[list[Trace], list[tuple[str, int]]]:
     """The counterexamples and outcomes that have come up in all runners since they were asked for last."""
 
     def hand_in(runner: Any) -> tuple[list[Trace], list[tuple[str, int]]]:
-        traces, outcomes = [], []
+        traces: list[Trace] = []
+        outcomes: list[tuple[str, int]] = []
         for env in _environments(runner):
             traces += env.counterexamples
             outcomes += env.outcomes
