@@ -52,7 +52,7 @@ def run(*command, **options):
 def prepare():
     """Installs the others and builds ours."""
     requirements = [TORCH / "requirements.txt", HERE / "requirements.txt"]
-    run(sys.executable, TORCH / "install.py", WORK, *requirements)
+    run(sys.executable, ROOT / ".ci/install.py", WORK, *requirements)
     run("cargo", "build", "--release", "--quiet")
     with open(WORK / "episodes.jsonl", "w") as file:
         episodes = ["cargo", "run", "--release", "--quiet", "-p", "form-env", "--example", "episodes"]

@@ -21,15 +21,13 @@ from .episode import DEAD_END, GOAL, INCOMPLETE, potentials
 from .errors import LabelError, WorldError
 from .extras import require
 from .sight import How, Sight
-from .wrappers import Transition
+from .wrappers import Transition, expect_choices, signature_of
 
 require("gymnasium", "formrl.vector")
 
 import gymnasium  # noqa: E402
 from gymnasium.vector import AutoresetMode  # noqa: E402
 from gymnasium.vector.utils import batch_space  # noqa: E402
-
-KINDS = (INCOMPLETE, GOAL, DEAD_END)
 
 
 def judge_all(transition: Transition) -> npt.NDArray[Any]:
@@ -66,7 +64,8 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         self.autoreset = AutoresetMode(getattr(env.unwrapped, "autoreset_mode", stated))
         if self.autoreset not in (AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED):
             raise WorldError(f"environments that begin anew within a step ({self.autoreset}) hide how episodes end")
-        self.signature = _signature(env, signature)
+        expect_choices(reward, truth, shaping)
+        self.signature = signature_of(env, signature)
         self._label, self._judge = labels, judge
         self._reward, self._shaping, self._truth = reward, shaping, truth
         self._how, self._room = observation, room
@@ -129,12 +128,13 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         step = self._before, actions, observations, infos, earned, terminated, truncated
         transition = Transition(self.env.unwrapped, *step, begun.copy())
         labels = self._labels(transition)
-        self._begin(begun, np.where(begun[:, None], labels, False))
+        self._begin(begun, labels)
         before = self.monitors.states
         was_over = self.monitors.over
         moved = ~begun
-        self._record(np.where(moved[:, None], labels, False))
-        steps = self.monitors.observe(np.where(moved[:, None], labels, False))
+        observed = np.where(moved[:, None], labels, False)
+        self._record(observed)
+        steps = self.monitors.observe(observed)
         kinds = np.full(self.num_envs, INCOMPLETE, dtype=object)
         if self._truth == "environment":
             kinds = np.where(moved, self._judge(transition), INCOMPLETE)
@@ -220,12 +220,3 @@ def _merged(infos: dict[str, Any], more: dict[str, Any], which: npt.NDArray[np.b
         else:
             merged[key] = value
     return merged
-
-
-def _signature(env: Any, given: Signature | Iterable[str] | None) -> Signature:
-    if given is not None:
-        return given if isinstance(given, Signature) else Signature(given)
-    signature: Signature | None = getattr(env, "signature", None)
-    if signature is None:
-        raise WorldError("the environments do not say what can be observed: give a `signature`, the list of all labels")
-    return signature

@@ -115,12 +115,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
             judge=judge,
         )
         gymnasium.Wrapper.__init__(self, env)
-        if reward not in ("machine", "environment"):
-            raise ValueError(f"reward is 'machine' or 'environment', not {reward!r}")
-        if truth not in ("environment", "machine"):
-            raise ValueError(f"truth is 'environment' or 'machine', not {truth!r}")
-        if shaping is not None and not 0 <= shaping <= 1:
-            raise ValueError(f"shaping is the discount, from 0 to 1, not {shaping}")
+        expect_choices(reward, truth, shaping)
         self.signature = signature_of(env, signature)
         self._label, self._judge = labels, judge
         self._reward, self._shaping, self._truth = reward, shaping, truth
@@ -247,12 +242,24 @@ class LabelWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation, reward, terminated, truncated, info | {"labels": list(self._label(transition))}
 
 
+def expect_choices(reward: str, truth: str, shaping: float | None) -> None:
+    """Refuses arguments that mean nothing."""
+    if reward not in ("machine", "environment"):
+        raise ValueError(f"reward is 'machine' or 'environment', not {reward!r}")
+    if truth not in ("environment", "machine"):
+        raise ValueError(f"truth is 'environment' or 'machine', not {truth!r}")
+    if shaping is not None and not 0 <= shaping <= 1:
+        raise ValueError(f"shaping is the discount, from 0 to 1, not {shaping}")
+
+
 def signature_of(env: Any, given: Signature | Iterable[str] | None) -> Signature:
-    """What can be observed: as given, or as the environment says."""
+    """What can be observed: as given, or as the environment, single or vector, says."""
     if given is not None:
         return given if isinstance(given, Signature) else Signature(given)
     try:
-        signature: Signature = env.get_wrapper_attr("signature")
+        # Vector environments hand attributes on by themselves.
+        single = hasattr(env, "get_wrapper_attr")
+        signature: Signature = env.get_wrapper_attr("signature") if single else env.signature
     except AttributeError:
         message = "the environment does not say what can be observed: give a `signature`, the list of all labels"
         raise WorldError(message) from None

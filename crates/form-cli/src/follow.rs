@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use form_lab::{
     Display, Finish, GridArena, LivePage, LivePort, RunConfig, RunFolder, RunResult, Session,
-    write_report,
+    Showing, write_report,
 };
 use serde_json::{Value, json};
 
 use crate::output::count;
-use crate::report::SHOWING;
 use crate::{Answer, input, output};
 
 /// How a run is watched
@@ -130,7 +129,11 @@ pub fn finish(args: &FollowArgs, path: &Path) {
 
 /// Makes the page of a run that is over. A run is none the worse for having no page.
 fn make_page(folder: &RunFolder) {
-    let made = write_report(&[folder.path().to_owned()], &folder.report(), SHOWING);
+    let made = write_report(
+        &[folder.path().to_owned()],
+        &folder.report(),
+        Showing::BRIEF,
+    );
     if let Err(error) = made {
         let error = output::message(&error);
         output::remark(&format!("no page was made of the run: {error}"));

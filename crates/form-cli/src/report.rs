@@ -25,10 +25,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Episodes that are played on either set of maps, and counted
-    #[arg(long, value_name = "N", default_value_t = EPISODES, value_parser = input::at_most::<100_000>)]
+    #[arg(long, value_name = "N", default_value_t = Showing::default().episodes, value_parser = input::at_most::<100_000>)]
     episodes: usize,
     /// How many of them can be looked at, failures first; 0 plays none
-    #[arg(long, value_name = "N", default_value_t = REPLAYS)]
+    #[arg(long, value_name = "N", default_value_t = Showing::default().replays)]
     replays: usize,
     /// What episodes and actions are drawn from
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -40,17 +40,6 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
-
-/// What is played and shown unless something else is asked for.
-const EPISODES: usize = 128;
-const REPLAYS: usize = 6;
-
-/// What the page of a run shows that is made at its end: few episodes, since nobody asked for it.
-pub const SHOWING: Showing = Showing {
-    episodes: 32,
-    replays: REPLAYS,
-    seed: 0,
-};
 
 pub fn run(args: &Args) -> Result<Answer> {
     input::use_threads(args.threads)?;

@@ -143,7 +143,7 @@ fn zero_shot(
     arena: GridArena,
 ) -> Result<Answer> {
     let quiet = args.follow.json;
-    let plans = args.episodes.plans(&arena, config.seed, 0);
+    let plans = args.episodes.plans(&arena, 0);
     let mut trainer = Trainer::new(config.clone(), arena.clone(), Arc::default())?;
     let policies = inherit(&mut trainer, &source.checkpoint, &Retrain::None)?;
     if !quiet {

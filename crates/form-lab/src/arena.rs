@@ -52,6 +52,11 @@ impl GridArena {
         &self.task
     }
 
+    /// Whether there are maps that no training run sees; a task with few different ones has none.
+    pub fn holds_out(&self) -> bool {
+        (self.task.map(self.config.seed, Split::HeldOut, 0)).is_ok()
+    }
+
     /// The maps of a split, or that every episode draws its own.
     pub fn maps(&self, split: Split) -> Result<Maps> {
         let (layouts, seed) = (self.config.layouts, self.config.seed);

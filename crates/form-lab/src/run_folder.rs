@@ -80,16 +80,7 @@ impl RunFolder {
 
     /// A run's folder, for reading. What is not one is refused.
     pub fn open(path: &Path) -> Result<Self> {
-        let run = Self::at(path);
-        let found = path
-            .metadata()
-            .map_err(|error| cannot("open the run", path, error))?;
-        if !found.is_dir() {
-            bail!(
-                "{} is a file, not a run folder: name the folder that was given to `form train --out`",
-                path.display()
-            );
-        }
+        let run = Self::folder(path)?;
         if !run.config().is_file() {
             bail!(
                 "{} is not a run folder, it has no {CONFIG}: name one that was given to `form train --out`",
@@ -99,10 +90,34 @@ impl RunFolder {
         Ok(run)
     }
 
-    /// A folder that may hold a run, or the rest of one.
+    /// A folder that may hold a run, or the rest of one. What is no folder is refused.
+    pub(crate) fn folder(path: &Path) -> Result<Self> {
+        let found = path
+            .metadata()
+            .map_err(|error| cannot("open the run", path, error))?;
+        if !found.is_dir() {
+            bail!(
+                "{} is a file, not a run folder: name the folder that was given to `form train --out`",
+                path.display()
+            );
+        }
+        Ok(Self::at(path))
+    }
+
+    /// A path that may lead to a run, or to the rest of one.
     pub(crate) fn at(path: &Path) -> Self {
         let path = path.to_owned();
         Self { path }
+    }
+
+    /// Where its machines are.
+    pub(crate) fn machines_folder(&self) -> PathBuf {
+        self.path.join(MACHINES)
+    }
+
+    /// Where its checkpoints are.
+    pub(crate) fn checkpoints_folder(&self) -> PathBuf {
+        self.path.join(CHECKPOINTS)
     }
 
     /// What every run has in it once it is under way, and keeps.
@@ -113,8 +128,8 @@ impl RunFolder {
             self.timings(),
             self.policies(),
             self.traces(),
-            self.path.join(MACHINES),
-            self.path.join(CHECKPOINTS),
+            self.machines_folder(),
+            self.checkpoints_folder(),
         ]
     }
 

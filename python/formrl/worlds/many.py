@@ -10,9 +10,9 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from formrl._native import Signature, Worlds
+from formrl._native import Worlds
 from formrl.errors import WorldError
-from formrl.worlds.spaces import TaskLike, action_space, observation_space, task_of
+from formrl.worlds.spaces import OfTask, TaskLike, action_space, expect_render_mode, observation_space, task_of
 
 Images = npt.NDArray[np.uint8]
 Actions = npt.NDArray[np.int64]
@@ -24,7 +24,7 @@ MODES: dict[AutoresetMode, Literal["next", "same", "off"]] = {
 }
 
 
-class GridWorldVectorEnv(VectorEnv[Images, Actions, npt.NDArray[Any]]):
+class GridWorldVectorEnv(OfTask, VectorEnv[Images, Actions, npt.NDArray[Any]]):
     """So many worlds in which one agent each plays a task. The arguments are those of `GridWorldEnv`, and:
 
     - `autoreset_mode`: when the next episode of a world begins, see Gymnasium.
@@ -34,8 +34,6 @@ class GridWorldVectorEnv(VectorEnv[Images, Actions, npt.NDArray[Any]]):
     World `i` of a seed plays the same episodes whatever the number of worlds and threads. `infos["labels"]` is an array of booleans,
     a row a world and a column an atom of the signature.
     """
-
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}
 
     def __init__(
         self,
@@ -53,8 +51,7 @@ class GridWorldVectorEnv(VectorEnv[Images, Actions, npt.NDArray[Any]]):
         render_mode: str | None = None,
         render_scale: int = 32,
     ) -> None:
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise WorldError(f"render_mode is 'rgb_array' or 'ansi', not {render_mode!r}")
+        expect_render_mode(render_mode)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.task = task_of(task)
@@ -62,7 +59,7 @@ class GridWorldVectorEnv(VectorEnv[Images, Actions, npt.NDArray[Any]]):
         self.render_mode = render_mode
         self.copy = copy
         self._scale = render_scale
-        self._worlds: Worlds | None = Worlds(
+        self._worlds = Worlds(
             self.task,
             num_envs,
             view=view,
@@ -80,18 +77,6 @@ class GridWorldVectorEnv(VectorEnv[Images, Actions, npt.NDArray[Any]]):
         self._everywhere = np.ones(num_envs, np.bool_)
         self._buffers = self._new_buffers()
         self._started = False
-
-    @property
-    def signature(self) -> Signature:
-        """What can be observed."""
-        return self.task.signature
-
-    @property
-    def worlds(self) -> Worlds:
-        """The worlds themselves; not there any more once the environment is closed."""
-        if self._worlds is None:
-            raise WorldError("the environment is closed")
-        return self._worlds
 
     def reset(
         self,

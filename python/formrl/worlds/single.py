@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.utils import EzPickle
 
-from formrl._native import Signature, Worlds
-from formrl.errors import WorldError
-from formrl.worlds.spaces import TaskLike, action_space, observation_space, task_of
+from formrl._native import Worlds
+from formrl.worlds.spaces import OfTask, TaskLike, action_space, expect_render_mode, observation_space, task_of
 
 Image = npt.NDArray[np.uint8]
 
 
-class GridWorldEnv(gymnasium.Env[Image, np.int64], EzPickle):
+class GridWorldEnv(OfTask, gymnasium.Env[Image, np.int64], EzPickle):
     """A world in which one agent plays a task.
 
     The reward is 1 when the task is done and 0 otherwise. An episode terminates when the task is done or has become impossible,
@@ -30,8 +29,6 @@ class GridWorldEnv(gymnasium.Env[Image, np.int64], EzPickle):
     - `maps`: episodes go through so many maps, drawn from `map_seed`; without it, each has a map of its own.
     - `held_out`: play on maps that no training run sees.
     """
-
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}
 
     def __init__(
         self,
@@ -57,12 +54,11 @@ class GridWorldEnv(gymnasium.Env[Image, np.int64], EzPickle):
         EzPickle.__init__(
             self, task, **choices, render_mode=render_mode, render_scale=render_scale
         )
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise WorldError(f"render_mode is 'rgb_array' or 'ansi', not {render_mode!r}")
+        expect_render_mode(render_mode)
         self.task = task_of(task)
         self.render_mode = render_mode
         self._scale = render_scale
-        self._worlds: Worlds | None = Worlds(self.task, 1, **choices)
+        self._worlds = Worlds(self.task, 1, **choices)
         self.observation_space = observation_space(self._worlds)
         self.action_space = action_space(self._worlds)
         self.actions: list[str] = self._worlds.actions
@@ -71,18 +67,6 @@ class GridWorldEnv(gymnasium.Env[Image, np.int64], EzPickle):
         self._over = np.zeros((2, 1), np.bool_)
         self._labels = np.zeros((1, len(self.signature)), np.bool_)
         self._started = False
-
-    @property
-    def signature(self) -> Signature:
-        """What can be observed."""
-        return self.task.signature
-
-    @property
-    def worlds(self) -> Worlds:
-        """The world itself, number 0; not there any more once the environment is closed."""
-        if self._worlds is None:
-            raise WorldError("the environment is closed")
-        return self._worlds
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""What the worlds of a task show and let one do, as Gymnasium's spaces."""
+"""What environments of one world and of many have in common: their task, its worlds, and what these show and let one do."""
 
 from __future__ import annotations
 
@@ -8,10 +8,37 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from formrl._native import Task, Worlds
+from formrl._native import Signature, Task, Worlds
+from formrl.errors import WorldError
 
 TaskLike = Task | str | os.PathLike[str]
 """A task, the name of a built-in one, or a `.toml` file."""
+
+
+class OfTask:
+    """Worlds of a task, until they are closed."""
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}
+    task: Task
+    _worlds: Worlds | None
+
+    @property
+    def signature(self) -> Signature:
+        """What can be observed."""
+        return self.task.signature
+
+    @property
+    def worlds(self) -> Worlds:
+        """The worlds themselves; not there any more once the environment is closed."""
+        if self._worlds is None:
+            raise WorldError("the environment is closed")
+        return self._worlds
+
+
+def expect_render_mode(mode: str | None) -> None:
+    """Refuses ways to draw that there are not."""
+    if mode is not None and mode not in OfTask.metadata["render_modes"]:
+        raise WorldError(f"render_mode is 'rgb_array' or 'ansi', not {mode!r}")
 
 
 def task_of(task: TaskLike) -> Task:

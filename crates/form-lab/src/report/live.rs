@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use tiny_http::{Header, Method, Request, Response, Server};
 
 use super::data::{Live, PageData, RunData};
@@ -25,12 +25,6 @@ const PORT: u16 = 8765;
 const SECONDS: u64 = 2;
 /// Replays are played anew at most so often, and never for more than a tenth of the time.
 const BETWEEN_REPLAYS: Duration = Duration::from_secs(15);
-/// What is played: little, since training goes on.
-const SHOWING: Showing = Showing {
-    episodes: 32,
-    replays: 6,
-    seed: 0,
-};
 
 /// A port of this machine that a page can be served on. Whoever has it can be sure that it is free before a run begins.
 #[derive(Debug)]
@@ -186,32 +180,33 @@ impl Desk {
     /// The data as it is now.
     fn news(&mut self) -> Result<&PageData> {
         let stamp = reading::stamp(&self.run);
-        if self.data.is_none() || stamp != self.stamp {
-            let run = self.read()?;
-            // A run that is over has no news.
-            let live = (run.status == UNFINISHED).then_some(Live { seconds: SECONDS });
-            self.data = Some(page_data(vec![run], live));
-            self.stamp = stamp;
-        }
-        match &self.data {
-            Some(data) => Ok(data),
-            None => bail!("there is nothing to show yet"),
-        }
+        let data = match self.data.take() {
+            Some(data) if stamp == self.stamp => data,
+            before => {
+                let run = self.read(before)?;
+                // A run that is over has no news.
+                let live = (run.status == UNFINISHED).then_some(Live { seconds: SECONDS });
+                self.stamp = stamp;
+                page_data(vec![run], live)
+            }
+        };
+        Ok(self.data.insert(data))
     }
 
-    fn read(&mut self) -> Result<RunData> {
+    /// Reads the run. Episodes are taken over from what was shown before if it is too early to play others.
+    fn read(&mut self, before: Option<PageData>) -> Result<RunData> {
         let start = Instant::now();
         // What is shown of a run that is over is how it ended.
         let is_over = RunFolder::at(&self.run).result().exists();
         let play = is_over || start >= self.replays_after;
         let showing = Showing {
-            replays: if play { SHOWING.replays } else { 0 },
-            ..SHOWING
+            replays: if play { Showing::BRIEF.replays } else { 0 },
+            ..Showing::BRIEF
         };
         let mut run = reading::run(&self.run, From::Server, showing)?;
         if play {
             self.replays_after = Instant::now() + BETWEEN_REPLAYS.max(10 * start.elapsed());
-        } else if let Some(before) = self.data.take().and_then(|mut data| data.runs.pop()) {
+        } else if let Some(before) = before.and_then(|mut data| data.runs.pop()) {
             run.rooms = before.rooms;
             run.replays = before.replays;
             run.evaluations = before.evaluations;

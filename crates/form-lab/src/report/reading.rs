@@ -26,15 +26,7 @@ const MOST_POINTS: usize = 2000;
 
 /// Reads a run for a page that is somewhere.
 pub(super) fn run(path: &Path, page: From<'_>, showing: Showing) -> Result<RunData> {
-    let found = path.metadata();
-    let found = found.map_err(|error| cannot("open the run", path, error))?;
-    if !found.is_dir() {
-        bail!(
-            "{} is a file, not a run folder: name the folder that was given to `form train --out`",
-            path.display()
-        );
-    }
-    let folder = RunFolder::at(path);
+    let folder = RunFolder::folder(path)?;
     if !RunFolder::is_at(path) {
         bail!(
             "{} is not a run folder, it has no config.toml and nothing else of a run: name one that was given to `form train --out`",
@@ -87,7 +79,7 @@ pub(super) fn run(path: &Path, page: From<'_>, showing: Showing) -> Result<RunDa
         &metrics,
         &timings,
     );
-    if showing.replays > 0 && folder.checkpoint("").parent().is_some_and(Path::exists) {
+    if showing.replays > 0 && folder.checkpoints_folder().exists() {
         let played =
             (TrainedRun::open(path)).and_then(|trained| replays::add(&mut run, &trained, showing));
         if let Err(error) = played {
@@ -156,7 +148,7 @@ fn note_gaps(run: &mut RunData, metrics: &[MetricsRow], result: Option<&RunResul
     let before = std::iter::once(0).chain(metrics.iter().map(|row| row.iteration));
     let gap = before
         .zip(metrics)
-        .find(|(before, row)| row.iteration > before + 1);
+        .find(|(before, row)| row.iteration - before > 1);
     if let Some((before, row)) = gap {
         let (from, to) = (before + 1, row.iteration - 1);
         let note =
@@ -192,7 +184,7 @@ fn read_traces(run: &mut RunData, folder: &RunFolder) -> (Vec<(usize, Trace)>, O
 /// The machines' files that can be read, with their numbers.
 fn read_machines(run: &mut RunData, folder: &RunFolder) -> Vec<(u64, Option<String>, Machine)> {
     let mut machines = Vec::new();
-    if !folder.machine(0).parent().is_some_and(Path::exists) {
+    if !folder.machines_folder().exists() {
         return machines;
     }
     let files = or_note(run, folder.machines()).unwrap_or_default();

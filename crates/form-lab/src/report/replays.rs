@@ -24,6 +24,24 @@ pub struct Showing {
     pub seed: u64,
 }
 
+impl Showing {
+    /// Few episodes: for pages that nobody asked for, and beside a training that goes on.
+    pub const BRIEF: Self = Self {
+        episodes: 32,
+        replays: 6,
+        seed: 0,
+    };
+}
+
+impl Default for Showing {
+    fn default() -> Self {
+        Self {
+            episodes: 128,
+            ..Self::BRIEF
+        }
+    }
+}
+
 /// Plays on the maps of training and on held-out ones, and adds what came of it.
 pub(super) fn add(run: &mut RunData, trained: &TrainedRun, showing: Showing) -> Result<()> {
     let arena = GridArena::new(&trained.config)?;
@@ -36,9 +54,9 @@ pub(super) fn add(run: &mut RunData, trained: &TrainedRun, showing: Showing) -> 
         .map(|bound| position(&mut run.machines, bound, trained));
     let mut splits = vec![Split::Training];
     // A task with few maps holds none of them out.
-    match arena.task().map(trained.config.seed, Split::HeldOut, 0) {
-        Ok(_) => splits.push(Split::HeldOut),
-        Err(_) => (run.facts).push((
+    match arena.holds_out() {
+        true => splits.push(Split::HeldOut),
+        false => (run.facts).push((
             "held-out maps",
             "none: the task has too few different maps for any to be held out".to_owned(),
         )),
