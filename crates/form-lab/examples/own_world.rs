@@ -3,7 +3,7 @@
 //! On a counter stand, side by side, a kettle, a table and some cups. The robot moves left and right and uses what it stands
 //! before. Tea is made by boiling the water, filling every cup, and serving; a cup filled with cold water does not count. What
 //! the robot sees is where it stands, nothing else: what it has done is for the machine to know, and the machine is learnt.
-//! Then machine and policies are taken to a kitchen with more cups. `docs/own_worlds.md` walks through this file. An argument
+//! Then machine and policies are taken to a kitchen with more cups. `book/src/own_worlds.md` walks through this file. An argument
 //! names a folder for the runs; without one they are temporary.
 
 #![allow(clippy::print_stdout, reason = "what was learnt is its output")]

@@ -37,7 +37,7 @@ fn end_to_end(name: &str) -> Result<Row> {
     let value = super::middle(rates);
     let baseline = Baseline {
         value: 971.0,
-        source: "Stable-Baselines3 on MiniGrid on 2 cores, docs/performance.md",
+        source: "Stable-Baselines3 on MiniGrid on 2 cores, book/src/performance.md",
     };
     Ok(Row {
         baseline: Some(baseline),

@@ -191,7 +191,7 @@ fn a_task_file_is_found_beside_the_configuration() {
 /// The table of settings in the documentation is the truth, whole and nothing else.
 #[test]
 fn the_documentation_has_every_setting_with_its_values() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/training.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/training.md");
     let text = fs::read_to_string(path).unwrap();
     let documented: Vec<Vec<&str>> = (text.lines())
         .skip_while(|line| !line.starts_with("| setting |"))
