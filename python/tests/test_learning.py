@@ -138,7 +138,9 @@ def test_other_threads_run_meanwhile() -> None:
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as on Unix")
 def test_ctrl_c_ends_the_search() -> None:
     program = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import formrl, test_learning\n"
+        "import signal, sys; sys.path.insert(0, sys.argv[1]); import formrl, test_learning\n"
+        # What was started in the background by a shell, these tests perhaps, would ignore it.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "try:\n"
         "    formrl.learn(test_learning.hard_traces(), max_states=40, progress=lambda n: print(n, flush=True))\n"
         "except KeyboardInterrupt:\n"
