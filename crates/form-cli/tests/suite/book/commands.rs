@@ -69,52 +69,72 @@ pub fn lines(block: &str) -> Vec<Line> {
         .collect()
 }
 
-/// A line with what makes it small.
+/// A line with what makes its commands small.
 fn prepared(line: &str) -> Line {
-    let mut words: Vec<&str> = line.split_whitespace().collect();
-    let unchanged = Line {
-        text: line.to_owned(),
+    let mut whole = Line {
+        text: String::new(),
         small: false,
         runs: true,
     };
-    let &["form", command, ..] = words.as_slice() else {
-        return unchanged;
-    };
-    let end = (words.iter())
-        .position(|word| ["|", ">", "#", "&&", "2>"].contains(word))
-        .unwrap_or(words.len());
-    let rest = words.split_off(end);
-    if PARSED.contains(&command) {
-        return Line {
-            text: format!("{} --help", words.join(" ")),
-            small: false,
-            runs: false,
-        };
+    let words: Vec<&str> = line
+        .split_whitespace()
+        .take_while(|word| *word != "#")
+        .collect();
+    let ends = |word: &&str| ["|", "&&", "&", ";"].contains(word);
+    let mut changed = Vec::new();
+    for command in words.split_inclusive(ends) {
+        match command {
+            ["form", name, rest @ ..] if PARSED.contains(name) => {
+                whole.runs = false;
+                let arguments = rest.iter().take_while(|word| **word != ">" && !ends(word));
+                changed.extend(["form", *name].map(str::to_owned));
+                changed.extend(arguments.map(|word| (*word).to_owned()));
+                changed.push("--help".to_owned());
+            }
+            ["form", name, rest @ ..] => match smaller(name, rest) {
+                Some(small) => {
+                    whole.small = true;
+                    changed.extend(small);
+                }
+                None => changed.extend(command.iter().map(|word| (*word).to_owned())),
+            },
+            other => changed.extend(other.iter().map(|word| (*word).to_owned())),
+        }
     }
-    // Policies that are not trained further are evaluated.
-    let command = if words.windows(2).any(|pair| pair == ["--retrain", "none"]) {
-        "transfer none"
+    whole.text = if whole.small || !whole.runs {
+        changed.join(" ")
     } else {
-        command
+        line.to_owned()
     };
-    let Some((_, options, settings)) = SMALL.iter().find(|(name, ..)| *name == command) else {
-        return unchanged;
-    };
+    whole
+}
+
+/// A command of `form` with what makes it small, if there is anything.
+fn smaller(name: &str, words: &[&str]) -> Option<Vec<String>> {
+    let has = |pair: [&str; 2]| words.windows(2).any(|found| found == pair);
+    // Policies that are not trained further are evaluated.
+    let evaluates = name == "transfer" && has(["--retrain", "none"]);
+    let known = if evaluates { "transfer none" } else { name };
+    let (_, options, settings) = SMALL.iter().find(|(name, ..)| *name == known)?;
+    let end = (words.iter()).position(|word| ["|", ">", "&&", "&", ";"].contains(word));
+    let (given, rest) = words.split_at(end.unwrap_or(words.len()));
     // A run that goes on has its settings.
-    let goes_on = words
+    let goes_on = given
         .iter()
         .any(|word| ["--resume", "--help"].contains(word));
-    let mut small: Vec<String> = words[..2].iter().map(|word| (*word).to_owned()).collect();
+    let mut small = vec!["form".to_owned(), name.to_owned()];
     if !goes_on {
         for setting in *settings {
             small.extend(["--set".to_owned(), (*setting).to_owned()]);
         }
     }
-    let mut given = words[2..].iter().peekable();
+    let mut given = given.iter();
     while let Some(word) = given.next() {
         match options.iter().find(|(option, _)| option == word) {
             Some((_, "")) => {}
-            Some(_) => drop(given.next()),
+            Some(_) => {
+                given.next();
+            }
             None => small.push((*word).to_owned()),
         }
     }
@@ -128,11 +148,7 @@ fn prepared(line: &str) -> Line {
         }
     }
     small.extend(rest.iter().map(|word| (*word).to_owned()));
-    Line {
-        text: small.join(" "),
-        small: true,
-        runs: true,
-    }
+    Some(small)
 }
 
 /// Runs all that a page says, and compares.

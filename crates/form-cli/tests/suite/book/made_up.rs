@@ -246,6 +246,14 @@ fn runs_are_made_small() {
         one("form eval r --episodes 9").text,
         "form eval r --episodes 2"
     );
+    assert_eq!(
+        one("form eval a & form eval b > x && echo done").text,
+        "form eval a --episodes 2 & form eval b --episodes 2 > x && echo done"
+    );
+    assert_eq!(
+        one("form bench learn --json > x # slow").text,
+        "form bench learn --json --help"
+    );
     assert_eq!(one("form learn a.jsonl").text, "form learn a.jsonl");
     assert_eq!(
         one("form learn \\\n  a.jsonl").text,
