@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -83,5 +84,10 @@ def test_the_blocks_of(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     # As in a reader's own program, whose functions Ray sends to its workers by value.
     names: dict[str, Any] = {"__name__": "__main__"}
-    for line, block in blocks(text):
-        exec(compile("\n" * (line - 1) + block, str(page.relative_to(ROOT)), "exec"), names)
+    try:
+        for line, block in blocks(text):
+            exec(compile("\n" * (line - 1) + block, str(page.relative_to(ROOT)), "exec"), names)
+    finally:
+        # The next page begins without this one's cluster.
+        if "ray" in sys.modules:
+            sys.modules["ray"].shutdown()

@@ -83,6 +83,23 @@ fn every_block_is_of_a_kind_that_is_checked() {
 }
 
 #[test]
+fn lines_that_are_run_elsewhere_are_on_a_page_and_run_there() {
+    let root = root();
+    let steps = fs::read_to_string(root.join(".ci/run")).unwrap();
+    let pages = pages(&root);
+    for (known, step) in kinds::INSTALL {
+        assert!(
+            steps.contains(&format!("\n{step}() {{")),
+            "{known}: there is no step {step}"
+        );
+        let used = (pages.iter().flat_map(Page::blocks)).any(|(_, info, text)| {
+            info == "sh,install" && text.lines().any(|line| line.starts_with(known))
+        });
+        assert!(used, "{known}: no page has it");
+    }
+}
+
+#[test]
 fn every_command_does_what_the_page_says() {
     let root = root();
     let (examples, images) = (root.join("examples"), root.join("book/src/images"));
