@@ -90,7 +90,7 @@ fn blocks_that_no_crate_reads_are_named() {
     wrong(
         "jsonl",
         "{\"kind\":\"goal\",\"steps\":[[\"yellow(\"]]}",
-        "yellow(",
+        "not an atom",
     );
     wrong("jsonl", "{\"a\": 1}\n{", "EOF");
     wrong("toml,task", "name = \"x\"", "machine");
@@ -165,10 +165,13 @@ fn what_is_printed_is_compared() {
         );
         Page::new("page.md", &text)
     };
-    assert_eq!(ran(&page("initial u0\naccept  u1\n…\nu0 -> u1 : …")), "");
-    let found = ran(&page("…\nu0 -> u1 : lava"));
+    assert_eq!(
+        ran(&page("machine: 2 states, …\n\n…\n    → u1  goal\n…")),
+        ""
+    );
+    let found = ran(&page("…\n✗ u1      rejecting"));
     assert!(
-        found.starts_with("page.md:5: shown:\nu0 -> u1 : lava\nprinted:\nu0 -> u1 : goal"),
+        found.starts_with("page.md:5: shown:\n✗ u1      rejecting\nprinted:\n✓ u1      accepting"),
         "{found}"
     );
     let tree = format!(
@@ -231,7 +234,7 @@ fn runs_are_made_small() {
         train
             .text
             .contains(" all-yellow --set worlds=64 --iterations 2 ")
-            && !train.text.contains("3000 --")
+            && !train.text.contains("--iterations 3000")
     );
     assert!(
         train.text.ends_with(" --no-report > said.txt"),
