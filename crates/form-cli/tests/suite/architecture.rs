@@ -252,6 +252,11 @@ mod on_made_up_crates {
             &["form-lab: uses formrl, which is not above it"],
         );
         check_manifest(
+            "formrl",
+            "[dev-dependencies]\nform-book.workspace = true",
+            &["formrl: uses form-book, which is not above it"],
+        );
+        check_manifest(
             "form-core",
             "[dependencies]\nform-core.workspace = true",
             &["form-core: uses form-core, which is not above it"],

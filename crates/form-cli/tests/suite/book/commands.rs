@@ -14,16 +14,24 @@ use super::kinds::{Kind, parts};
 use super::page::{Page, Piece};
 use super::printed::compare;
 
-/// What makes commands small: options that replace the page's, then settings that its own override.
-const SMALL: [(&str, &[(&str, &str)], &[&str]); 5] = [
-    (
-        "train",
-        &[
+/// What makes a command small.
+struct Small {
+    command: &'static str,
+    /// Options that replace the page's.
+    options: &'static [(&'static str, &'static str)],
+    /// Settings that the page's own override.
+    settings: &'static [&'static str],
+}
+
+const SMALL: [Small; 5] = [
+    Small {
+        command: "train",
+        options: &[
             ("--iterations", "2"),
             ("--layouts", "2"),
             ("--no-report", ""),
         ],
-        &[
+        settings: &[
             "worlds=8",
             "least_samples=64",
             "ppo.train_batch=256",
@@ -36,15 +44,28 @@ const SMALL: [(&str, &[(&str, &str)], &[&str]); 5] = [
             "network.memory=0",
             "stop.success=2",
         ],
-    ),
-    (
-        "transfer",
-        &[("--iterations", "1"), ("--no-report", "")],
-        &[],
-    ),
-    ("transfer none", &[("--episodes", "2")], &[]),
-    ("eval", &[("--episodes", "2")], &[]),
-    ("report", &[("--episodes", "2"), ("--replays", "1")], &[]),
+    },
+    Small {
+        command: "transfer",
+        options: &[("--iterations", "1"), ("--no-report", "")],
+        settings: &[],
+    },
+    // Policies that are not trained further are evaluated.
+    Small {
+        command: "transfer --retrain none",
+        options: &[("--episodes", "2")],
+        settings: &[],
+    },
+    Small {
+        command: "eval",
+        options: &[("--episodes", "2")],
+        settings: &[],
+    },
+    Small {
+        command: "report",
+        options: &[("--episodes", "2"), ("--replays", "1")],
+        settings: &[],
+    },
 ];
 
 /// Commands that are only parsed.
@@ -111,11 +132,15 @@ fn prepared(line: &str) -> Line {
 
 /// A command of `form` with what makes it small, if there is anything.
 fn smaller(name: &str, words: &[&str]) -> Option<Vec<String>> {
-    let has = |pair: [&str; 2]| words.windows(2).any(|found| found == pair);
-    // Policies that are not trained further are evaluated.
-    let evaluates = name == "transfer" && has(["--retrain", "none"]);
-    let known = if evaluates { "transfer none" } else { name };
-    let (_, options, settings) = SMALL.iter().find(|(name, ..)| *name == known)?;
+    let none = (words.windows(2)).any(|pair| pair == ["--retrain", "none"]);
+    let whole = if none {
+        format!("{name} --retrain none")
+    } else {
+        name.to_owned()
+    };
+    let Small {
+        options, settings, ..
+    } = SMALL.iter().find(|small| small.command == whole)?;
     let end = (words.iter()).position(|word| ["|", ">", "&&", "&", ";"].contains(word));
     let (given, rest) = words.split_at(end.unwrap_or(words.len()));
     // A run that goes on has its settings.
@@ -170,10 +195,10 @@ pub fn problems(page: &Page, examples: &Path, images: &Path) -> Vec<String> {
                         }
                     }
                 }
-                if let Some(command) = comment.strip_prefix("made by:") {
-                    if let Err(problem) = picture(folder, command.trim(), images) {
-                        complain(&problem);
-                    }
+                if let Some(command) = comment.strip_prefix("made by:")
+                    && let Err(problem) = picture(folder, command.trim(), images)
+                {
+                    complain(&problem);
                 }
             }
             Piece::Block { info, text } => {
@@ -197,10 +222,10 @@ pub fn problems(page: &Page, examples: &Path, images: &Path) -> Vec<String> {
                         printed = compares.then_some((said, small));
                     }
                     Ok(Kind::Output) => {
-                        if let Some((found, small)) = &printed {
-                            if let Err(problem) = compare(text, found, *small) {
-                                complain(&problem);
-                            }
+                        if let Some((found, small)) = &printed
+                            && let Err(problem) = compare(text, found, *small)
+                        {
+                            complain(&problem);
                         }
                     }
                     Ok(Kind::Tree) => {

@@ -204,11 +204,12 @@ fn settings(text: &str) -> Result<(), String> {
             let set = whole.set(name, &value.to_string());
             set.map_err(|error| format!("{name}: {error:#}"))
         };
-        match value.as_table() {
-            Some(inner) => {
-                (inner.iter()).try_for_each(|(last, v)| set(&format!("{key}.{last}"), v))?
-            }
-            None => set(key, value)?,
+        let Some(inner) = value.as_table() else {
+            set(key, value)?;
+            continue;
+        };
+        for (last, value) in inner {
+            set(&format!("{key}.{last}"), value)?;
         }
     }
     Ok(())

@@ -94,10 +94,10 @@ fn contents(pages: &[Page]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut named = BTreeSet::new();
     for (line, piece) in &table.pieces {
-        if let Piece::Link(target) = piece {
-            if !named.insert(format!("{BOOK}/{target}")) {
-                problems.push(table.complaint(*line, &format!("{target}: named twice")));
-            }
+        if let Piece::Link(target) = piece
+            && !named.insert(format!("{BOOK}/{target}"))
+        {
+            problems.push(table.complaint(*line, &format!("{target}: named twice")));
         }
     }
     for page in pages {
