@@ -1,5 +1,6 @@
 //! Where the links of pages lead: every file and every heading that is named exists, no link leaves the book from inside it
-//! (mdBook copies its own folder alone, so the link would be dead there), and the table of contents names every page.
+//! (mdBook copies its own folder alone, so the link would be dead there), the table of contents names every page, and
+//! every drawing says which command makes it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -32,6 +33,37 @@ pub fn problems(pages: &[Page], exists: &dyn Fn(&str) -> bool) -> Vec<String> {
         }
     }
     problems.extend(contents(pages));
+    problems.extend(drawings(pages));
+    problems
+}
+
+/// Drawings that no command of `form` makes: an example of form-learn does.
+const MADE_OTHERWISE: [&str; 1] = ["learning_growth.svg"];
+
+/// Drawings of the book that no comment says how to make: they would grow old unnoticed.
+fn drawings(pages: &[Page]) -> Vec<String> {
+    let inside = || pages.iter().filter(|page| page.name.starts_with(BOOK));
+    let mut made: BTreeSet<&str> = BTreeSet::from(MADE_OTHERWISE);
+    for (_, piece) in inside().flat_map(|page| &page.pieces) {
+        if let Piece::Comment(comment) = piece
+            && let Some(command) = comment.strip_prefix("made by:")
+        {
+            made.extend(command.split_whitespace().last());
+        }
+    }
+    let mut problems = Vec::new();
+    for page in inside() {
+        for (line, piece) in &page.pieces {
+            if let Piece::Image(target) = piece
+                && let Some((_, name)) = target.rsplit_once('/')
+                && name.ends_with(".svg")
+                && !made.contains(name)
+            {
+                let problem = format!("{name}: no comment `made by:` says which command draws it");
+                problems.push(page.complaint(*line, &problem));
+            }
+        }
+    }
     problems
 }
 

@@ -314,6 +314,22 @@ fn dead_links_are_named() {
 }
 
 #[test]
+fn drawings_of_unknown_origin_are_named() {
+    let page = "![p](images/p.svg)\n";
+    let book = |text: &str| {
+        let pages = [
+            Page::new("book/src/SUMMARY.md", "[a](a.md)"),
+            Page::new("book/src/a.md", text),
+        ];
+        links::problems(&pages, &|_| true)
+    };
+    let problem = "p.svg: no comment `made by:` says which command draws it";
+    assert_eq!(book(page), [format!("book/src/a.md:1: {problem}")]);
+    let made = format!("<!-- made by: form show p.form -o p.svg -->\n{page}");
+    assert_eq!(book(&made), [""; 0]);
+}
+
+#[test]
 fn headings_of_one_name_are_numbered() {
     let page = Page::new("page.md", "# In use\n## In use\n");
     assert_eq!(page.anchors().collect::<Vec<_>>(), ["in-use", "in-use-1"]);
