@@ -30,7 +30,7 @@ pub struct Args {
     /// Trace files (JSON Lines, .gz too)
     #[arg(required = true)]
     traces: Vec<PathBuf>,
-    /// The observable atoms: a trace file, or a list of atoms, one a line
+    /// The observable atoms: a trace file, a list of atoms, one a line, or a task
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
     /// Write the machine to a file (.form or .json)
@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long)]
     propositional: bool,
     /// The most states to try, the accepting and the rejecting one not counted
-    #[arg(long, value_name = "N", default_value_t = Limits::default().max_states)]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().max_states, value_parser = input::whole::<usize>)]
     max_states: usize,
     /// How many parallel edges, a disjunction, may lead from one state to another
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = input::at_most::<64>)]
@@ -55,7 +55,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = input::duration)]
     time_limit: Option<Duration>,
     /// Stop when the process uses more than so many MiB of memory
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", value_parser = input::whole::<u64>)]
     memory_limit: Option<u64>,
     /// How many threads to use; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]

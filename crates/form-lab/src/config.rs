@@ -356,7 +356,22 @@ impl RunConfig {
 
     /// Refuses what makes no sense.
     pub fn check(&self) -> Result<()> {
-        self.ppo.check()?;
+        self.ppo.check().map_err(|error| match error {
+            // As it is called in the file.
+            form_rl::Error::Setting { .. } => anyhow::anyhow!("ppo.{error}"),
+            other => other.into(),
+        })?;
+        if self.iterations == 0 {
+            bail!("iterations = 0: there must be one at least");
+        }
+        if self.learning.max_states == 0 {
+            bail!(
+                "learning.max_states = 0: a machine has one at least, beside the accepting and the rejecting one"
+            );
+        }
+        if self.learning.max_disjuncts == 0 {
+            bail!("learning.max_disjuncts = 0: there must be one edge at least");
+        }
         if i64::try_from(self.seed).is_err() {
             bail!("seed = {}: it must be at most {}", self.seed, i64::MAX);
         }
