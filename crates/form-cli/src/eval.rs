@@ -154,7 +154,8 @@ impl Rows {
         input::end_on_interrupt(move || {
             let rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
             let said = format!("interrupted after {}", count(rows.len(), "whole row"));
-            output::remark(&format!("\r{said}"));
+            drop(Waiting);
+            output::remark(&said);
             if quiet {
                 // There is nobody left to tell if it fails.
                 let _ = output::print_json(&json!({ "interrupted": true, "evaluations": *rows }));
@@ -189,7 +190,8 @@ pub fn table(
     if !quiet && refuted > 0 {
         let episodes: u64 = rows.iter().map(|row| row.episodes).sum();
         output::print(&format!(
-            "# the machine was wrong about {refuted} of {episodes} episodes"
+            "# the machine was wrong about {refuted} of {}",
+            count(usize::try_from(episodes)?, "episode")
         ))?;
     }
     Ok(rows)
@@ -217,7 +219,10 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let _ = write!(std::io::stderr(), "\r\x1b[2K");
+        let mut terminal = std::io::stderr();
+        if terminal.is_terminal() {
+            let _ = write!(terminal, "\r\x1b[2K");
+        }
     }
 }
 

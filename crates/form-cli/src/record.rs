@@ -115,9 +115,9 @@ pub fn run(args: &Args) -> Result<Answer> {
     for (kind, traces) in found.iter().filter(|(_, traces)| traces.len() < args.each) {
         let walked = count(episodes as usize, "episode");
         output::remark(&format!(
-            "only {} of {} {kind} traces in {walked}",
+            "only {} of {} in {walked}",
             traces.len(),
-            args.each
+            count(args.each, &format!("{kind} trace"))
         ));
         answer = Answer::No;
     }

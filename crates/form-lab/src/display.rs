@@ -320,7 +320,7 @@ fn steps(snapshot: &Snapshot) -> (String, String) {
 }
 
 fn machine(snapshot: &Snapshot) -> String {
-    let count = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
+    let count = |n: usize, noun: &str| counted(n as u64, noun);
     let (states, edges) = (
         count(snapshot.states, "state"),
         count(snapshot.edges, "edge"),
@@ -348,9 +348,13 @@ fn losses(snapshot: &Snapshot) -> String {
 
 /// The share, and of how many episodes: one of a few says little.
 fn success(rate: f64, episodes: u64) -> String {
-    let plural = if episodes == 1 { "" } else { "s" };
-    let episodes = grouped(episodes);
-    format!("{:.1} % of {episodes} episode{plural}", rate * 100.0)
+    format!("{:.1} % of {}", rate * 100.0, counted(episodes, "episode"))
+}
+
+/// `1 state`, `2 states`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(number))
 }
 
 /// A bar a value, from 0 to 1.

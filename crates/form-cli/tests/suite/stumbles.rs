@@ -83,6 +83,15 @@ fn errors_of_the_system_are_said_once() {
     ] {
         refused(path, line, &[once], &["os error", "partial", ".tmp"]);
     }
+    let twice = "nowhere.toml: nowhere.toml";
+    refused(path, "train nowhere.toml", &["nowhere.toml"], &[twice]);
+    for line in [
+        "learn walks.jsonl --json -o -",
+        "ground all-yellow --json -o -",
+        "convert all-yellow - --json",
+    ] {
+        refused(path, line, &["both want standard output"], &[]);
+    }
 }
 
 #[test]
@@ -122,7 +131,7 @@ fn tasks_are_machines() {
             "diff all-yellow green-but-one --signature green-but-one"
         )
         .code,
-        Some(2)
+        Some(1)
     );
     let check = run(path, "check tiny.toml");
     assert!(check.stdout.contains("4 atoms"), "{}", check.stdout);

@@ -12,6 +12,7 @@ use form_rl::Checkpoint;
 use super::{FINAL, LATEST, RunResult, expect_config};
 use crate::atomic::{cannot, write_atomically};
 use crate::config::RunConfig;
+use crate::display::counted;
 use crate::run_folder::RunFolder;
 use crate::tally::{Ending, Notes};
 
@@ -39,7 +40,8 @@ pub fn extend(path: &Path, iterations: u64) -> Result<()> {
     expect_config(&folder, &config, &notes)?;
     let made = notes.tally.iteration;
     if iterations <= made {
-        bail!("{shown} has made {made} iterations already: give a larger number to --iterations");
+        let made = counted(made, "iteration");
+        bail!("{shown} has made {made} already: give a larger number to --iterations");
     }
     config.iterations = iterations;
     // In this order: the run is over until the last file is gone, and whoever asks for it meanwhile finds its last checkpoint.

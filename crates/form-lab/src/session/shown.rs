@@ -3,7 +3,7 @@
 use form_core::{Signature, Trace};
 
 use crate::arena::Arena;
-use crate::display::{PolicyLosses, Snapshot};
+use crate::display::{PolicyLosses, Snapshot, counted};
 use crate::tally::{Iteration, Relearnt};
 use crate::train::Trainer;
 
@@ -37,11 +37,10 @@ pub(super) fn machine<A: Arena>(trainer: &Trainer<A>, learnt: &Relearnt) -> Stri
         false => "the best in the time allowed",
     };
     let mut text = format!(
-        "iteration {}: machine {:03} learnt from {} trace{} in {:.1} ms, {proven}",
+        "iteration {}: machine {:03} learnt from {} in {:.1} ms, {proven}",
         trainer.tally().iteration,
         trainer.tally().relearnings,
-        trainer.traces().len(),
-        if trainer.traces().len() == 1 { "" } else { "s" },
+        counted(trainer.traces().len() as u64, "trace"),
         1000.0 * learnt.time.as_secs_f64()
     );
     for staffing in &learnt.staffing {
