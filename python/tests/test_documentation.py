@@ -1,12 +1,9 @@
-"""The examples in docstrings and in the guide do what they say."""
+"""The examples in docstrings do what they say."""
 
 import doctest
 import importlib
 import pkgutil
-import re
-from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -58,19 +55,3 @@ def test_what_is_public_is_documented() -> None:
             for attribute, member in vars(value).items():
                 if not attribute.startswith("_"):
                     assert member.__doc__, f"{name}.{attribute}"
-
-
-def blocks(path: Path) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
-
-
-def test_the_guide(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The code blocks of the guide, one after the other, as a reader would type them."""
-    guide = root / "docs" / "python.md"
-    found = blocks(guide)
-    assert found
-    (tmp_path / "examples").symlink_to(root / "examples")
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    for number, block in enumerate(found, 1):
-        exec(compile(block, f"{guide.name}, block {number}", "exec"), names)

@@ -9,8 +9,6 @@ mod picture;
 
 use anyhow::{Result, bail};
 
-use crate::metrics::{MetricsRow, read_rows};
-use crate::run_folder::RunFolder;
 use crate::statistics::{CONFIDENCE, deviation, mean, mean_interval};
 
 /// Points of the grid, more than there are pixels between the axes.
@@ -65,26 +63,6 @@ pub struct Curve {
     pub method: String,
     /// A list of points a seed.
     pub runs: Vec<Vec<(f64, f64)>>,
-}
-
-impl Curve {
-    /// A quantity of a method's runs over the environment steps, from their `metrics.csv`. Iterations without a value have no
-    /// point.
-    pub fn of_runs(
-        method: &str,
-        runs: &[RunFolder],
-        value: impl Fn(&MetricsRow) -> Option<f64>,
-    ) -> Result<Self> {
-        let points = |run: &RunFolder| {
-            let rows: Vec<MetricsRow> = read_rows(&run.metrics())?;
-            let point = |row: &MetricsRow| value(row).map(|value| (row.steps as f64, value));
-            Ok(rows.iter().filter_map(point).collect())
-        };
-        Ok(Self {
-            method: method.to_owned(),
-            runs: runs.iter().map(points).collect::<Result<_>>()?,
-        })
-    }
 }
 
 /// What the band around a mean shows.

@@ -11,26 +11,23 @@
 //! A [`TrainedRun`] is a run as its users see it: [`evaluate`] says how good its policies are, [`begin_transfer`] takes them to
 //! another task. Worlds of any sort are an [`Arena`]; `examples/own_world.rs` has one.
 //!
-//! Afterwards a [`Figure`] draws learning curves, and [`markdown_table`] says what [`outcomes`] runs came to:
+//! Afterwards a [`Figure`] draws learning curves, and [`write_report`] makes the page of runs. A small run, and its table:
 //!
 //! ```
-//! use form_lab::{MetricsRow, RunFolder, Table, markdown_table, outcomes};
+//! use form_lab::{Display, GridArena, Method, MetricsRow, Preset, RunConfig, RunFolder, Session, read_rows};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("first");
-//! let config = "task = \"all-yellow\"\nmethod = \"form\"\nseed = 1\n";
-//! let (run, _lock) = RunFolder::create(&path, config)?;
-//! let mut metrics = Table::create(&run.metrics())?;
-//! metrics.append(&MetricsRow {
-//!     iteration: 1,
-//!     steps: 16_384,
-//!     success: Some(0.995),
-//!     states: 3,
-//!     edges: 2,
-//!     ..MetricsRow::default()
-//! })?;
-//! let table = markdown_table(&outcomes(folder.path())?);
-//! assert!(table.ends_with("| all-yellow | form | 1 | 99.5 % | 16 k | – | 3 states, 2 edges |\n"));
+//! let mut config = RunConfig::new("all-yellow", Method::Handcrafted, Preset::Fast);
+//! for (key, value) in [("iterations", "2"), ("worlds", "8"), ("ppo.train_batch", "256"), ("ppo.minibatch", "64")] {
+//!     config.set(key, value)?;
+//! }
+//! let arena = GridArena::new(&config)?;
+//! let mut session = Session::begin(config, arena, &path, Default::default())?;
+//! session.run(&mut Display::quiet())?;
+//!
+//! let rows: Vec<MetricsRow> = read_rows(&RunFolder::open(&path)?.metrics())?;
+//! assert_eq!(rows.last().map(|row| (row.iteration, row.steps, row.states)), Some((2, 512, 3)));
 //! # Ok::<(), anyhow::Error>(())
 //! ```
 
@@ -41,6 +38,7 @@ mod curves;
 mod display;
 mod evaluation;
 mod events;
+mod marked;
 mod metrics;
 mod report;
 mod reproduce;
@@ -48,7 +46,6 @@ mod run_folder;
 mod session;
 mod staff;
 mod statistics;
-mod summary;
 mod tally;
 mod train;
 mod trained;
@@ -64,6 +61,7 @@ pub use curves::{Average, Axis, Curve, Figure, Panel, Scale, Spread, averages};
 pub use display::{Display, PolicyLosses, Snapshot};
 pub use evaluation::{Evaluation, EvaluationPlan, evaluate, play};
 pub use events::EventFile;
+pub use marked::{replace_marked, update_marked};
 pub use metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
 pub use report::{LivePage, LivePort, Showing, write_report};
 pub use reproduce::{
@@ -76,10 +74,6 @@ pub use staff::{Staffing, staff};
 pub use statistics::{
     CONFIDENCE, Interval, deviation, mean, mean_interval, median, proportion_interval, quantile,
 };
-pub use summary::{
-    Outcome, SOLVED, markdown_table, outcomes, replace_marked, run_folders, update_marked,
-};
-
 pub use tally::{Ending, Iteration, Relearnt, Tally};
 pub use train::Trainer;
 pub use trained::TrainedRun;

@@ -72,6 +72,7 @@ impl RunFolder {
             made(&path.join(inner))?;
             run.refuse_strangers(inner)?;
         }
+        run.tidy()?;
         prepare(&run)?;
         // Last, and at once: a run that was killed before has left nothing in the way.
         write_atomically(&run.config(), config.as_bytes())?;
@@ -144,12 +145,22 @@ impl RunFolder {
     pub fn resume(path: &Path) -> Result<(Self, TrainingLock)> {
         let run = Self::open(path)?;
         let lock = run.lock()?;
-        for folder in [path.to_owned(), path.join(MACHINES), path.join(CHECKPOINTS)] {
+        run.tidy()?;
+        Ok((run, lock))
+    }
+
+    /// Removes what killed processes left half-written. For whoever holds the lock.
+    fn tidy(&self) -> Result<()> {
+        for folder in [
+            self.path.clone(),
+            self.machines_folder(),
+            self.checkpoints_folder(),
+        ] {
             fs::create_dir_all(&folder)
                 .map_err(|error| cannot("make the folder", &folder, error))?;
             remove_unfinished(&folder)?;
         }
-        Ok((run, lock))
+        Ok(())
     }
 
     /// The folder itself.
@@ -332,8 +343,12 @@ mod tests {
     fn a_run_killed_before_its_configuration_is_no_obstacle() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join(MACHINES)).unwrap();
+        fs::create_dir(folder.path().join(CHECKPOINTS)).unwrap();
         fs::write(folder.path().join(LOCK), "").unwrap();
+        let unfinished = folder.path().join(CHECKPOINTS).join(".partial-x");
+        fs::write(&unfinished, "").unwrap();
         assert!(RunFolder::create(folder.path(), "").is_ok());
+        assert!(!unfinished.exists());
     }
 
     #[test]

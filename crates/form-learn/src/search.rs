@@ -108,12 +108,16 @@ impl Learner {
                 self.answer = Some((learnt.clone(), self.given.data.len()));
                 Outcome::Minimal(learnt)
             }
-            Err(Stop(reason)) => Outcome::Stopped {
-                reason,
-                at_least_states: self.states,
-                at_least_cost: self.progress.cost,
-                best: self.progress.best.clone(),
-            },
+            Err(Stop(reason)) => {
+                let best = self.progress.best.clone();
+                best.as_ref().map_or(Ok(()), |best| self.trust(best))?;
+                Outcome::Stopped {
+                    reason,
+                    at_least_states: self.states,
+                    at_least_cost: self.progress.cost,
+                    best,
+                }
+            }
         })
     }
 

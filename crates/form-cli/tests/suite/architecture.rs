@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use toml::Table;
 
 /// The crates in the order data flows through them: each uses only crates before it.
-const ORDER: [&str; 7] = [
+const ORDER: [&str; 8] = [
     "form-core",
     "form-learn",
     "form-env",
@@ -17,6 +17,7 @@ const ORDER: [&str; 7] = [
     "form-lab",
     "form-cli",
     "formrl",
+    "form-book",
 ];
 
 /// Neighbours in the order that never see each other all the same.
@@ -128,6 +129,7 @@ fn crate_folders() -> Vec<PathBuf> {
         .expect("the crate stands in `crates`");
     let mut folders = entries(crates);
     folders.push(python_folder());
+    folders.push(python_folder().join("../book"));
     folders.retain(|path| path.join("Cargo.toml").is_file());
     folders
 }
@@ -248,6 +250,11 @@ mod on_made_up_crates {
             "form-lab",
             "[dependencies]\nformrl.workspace = true",
             &["form-lab: uses formrl, which is not above it"],
+        );
+        check_manifest(
+            "formrl",
+            "[dev-dependencies]\nform-book.workspace = true",
+            &["formrl: uses form-book, which is not above it"],
         );
         check_manifest(
             "form-core",

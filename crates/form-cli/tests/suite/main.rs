@@ -4,6 +4,7 @@
 
 mod architecture;
 mod binary;
+mod book;
 mod broken;
 mod commands;
 mod evaluating;

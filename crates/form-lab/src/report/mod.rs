@@ -12,6 +12,7 @@ mod page;
 mod reading;
 mod replays;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -21,9 +22,11 @@ pub use self::replays::Showing;
 
 use self::data::{Live, PageData, RunData};
 use self::links::From;
-use crate::atomic::write_atomically;
+use crate::atomic::{cannot, write_atomically};
 use crate::run_folder::RunFolder;
-use crate::summary::folders_below;
+
+/// How deep below a folder runs are looked for.
+const DEPTH: usize = 8;
 
 /// Writes the page of some runs. What is wrong with their files, or missing, is on the page and returned, run by run.
 ///
@@ -49,8 +52,7 @@ fn runs_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut runs: Vec<PathBuf> = Vec::new();
     for path in paths {
         let inside = match path.is_dir() {
-            // Damaged ones too: what is wrong with them is to be seen.
-            true => folders_below(path, RunFolder::is_at)?,
+            true => runs_below(path)?,
             false => Vec::new(),
         };
         match inside.is_empty() {
@@ -64,6 +66,28 @@ fn runs_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
         bail!("which runs? name at least one");
     }
     Ok(runs)
+}
+
+/// The run folders at a path and below it, in the order of their names; what is inside a run is not looked at. Damaged ones too:
+/// what is wrong with them is to be seen.
+fn runs_below(path: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut open: Vec<(PathBuf, usize)> = vec![(path.to_owned(), 0)];
+    while let Some((folder, depth)) = open.pop() {
+        if RunFolder::is_at(&folder) {
+            found.push(folder);
+            continue;
+        }
+        let failed = |error| cannot("list", &folder, error);
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if depth < DEPTH && entry.file_type().map_err(failed)?.is_dir() {
+                open.push((entry.path(), depth + 1));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 fn page_data(runs: Vec<RunData>, live: Option<Live>) -> PageData {

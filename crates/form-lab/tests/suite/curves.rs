@@ -1,6 +1,6 @@
 //! Learning curves as files: what stands in them, and that the PNG shows the same as the SVG.
 
-use form_lab::{Axis, Curve, Figure, MetricsRow, Panel, RunFolder, Scale, Spread, Table};
+use form_lab::{Axis, Curve, Figure, Panel, Scale, Spread};
 
 const FORM: [u8; 3] = [214, 39, 40];
 
@@ -173,29 +173,4 @@ fn what_cannot_be_drawn_is_an_error_that_names_it() {
     let mut upside_down = figure(vec![curve("form", &[&[(0.0, 0.0)]])]);
     upside_down.panels[0].x.range = Some((1.0, 0.0));
     check(&upside_down, "AllYellow: an axis from 1 to 0");
-}
-
-#[test]
-fn curves_are_read_from_run_folders() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = |name: &str, rates: &[Option<f64>]| {
-        let (run, _lock) = RunFolder::create(&folder.path().join(name), "").unwrap();
-        let mut table = Table::create(&run.metrics()).unwrap();
-        for (iteration, success) in (1..).zip(rates) {
-            let row = MetricsRow {
-                iteration,
-                steps: iteration * 100,
-                success: *success,
-                ..MetricsRow::default()
-            };
-            table.append(&row).unwrap();
-        }
-        run
-    };
-    let runs = [run("a", &[None, Some(0.5), Some(1.0)]), run("b", &[])];
-    let found = Curve::of_runs("form", &runs, |row| row.success).unwrap();
-    assert_eq!(found, curve("form", &[&[(200.0, 0.5), (300.0, 1.0)], &[]]));
-    std::fs::write(runs[1].metrics(), "broken\n").unwrap();
-    let error = Curve::of_runs("form", &runs, |row| row.success).unwrap_err();
-    assert!(error.to_string().contains("metrics.csv:1:1"), "{error}");
 }

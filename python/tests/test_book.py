@@ -1,0 +1,93 @@
+"""The Python code on the pages of the book, and on the READMEs: the blocks of a page one after the other, as a reader types them.
+
+A page that needs other packages is skipped where one of them is not installed; `.ci/ecosystem` has all of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+# What parts of this package stand on.
+PARTS = {
+    "formrl.worlds": ["gymnasium"],
+    "formrl.wrappers": ["gymnasium"],
+    "formrl.vector": ["gymnasium"],
+    "formrl.pettingzoo": ["gymnasium", "pettingzoo"],
+    "formrl.minigrid": ["minigrid"],
+    "formrl.rllib": ["ray", "gymnasium"],
+    "formrl.torch": ["torch"],
+}
+OTHERS = ["gymnasium", "minigrid", "pettingzoo", "ray", "torch", "stable_baselines3"]
+
+
+def blocks(text: str) -> list[tuple[int, str]]:
+    """The Python blocks of a page, with the line that each begins on."""
+    found = re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [(text.count("\n", 0, match.start(1)) + 1, match[1]) for match in found]
+
+
+def needs(text: str) -> list[str]:
+    """The packages that the blocks of a page import, besides this one and numpy."""
+    found = set()
+    for _, block in blocks(text):
+        for node in ast.walk(ast.parse(block)):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Attribute) and ast.unparse(node) in ("formrl.sweep", "formrl.make_task"):
+                found.add("ray" if node.attr == "sweep" else "gymnasium")
+            for name in names:
+                found.update(PARTS.get(name, []))
+                if name.split(".")[0] in OTHERS:
+                    found.add(name.split(".")[0])
+    return sorted(found)
+
+
+def pages() -> list[Path]:
+    every = [*sorted((ROOT / "book" / "src").rglob("*.md")), ROOT / "README.md", ROOT / "python" / "README.md"]
+    return [page for page in every if "```python" in page.read_text()]
+
+
+def test_the_pages_are_found() -> None:
+    names = [page.relative_to(ROOT).as_posix() for page in pages()]
+    assert "book/src/python.md" in names and "book/src/python_rl.md" in names
+    for page in pages():
+        text = page.read_text()
+        assert text.count("```python") == len(blocks(text)), f"{page}: a block that no test finds"
+    assert needs("```python\nimport formrl\nformrl.sweep\nfrom formrl import torch\n```\n") == ["ray", "torch"]
+    assert needs((ROOT / "book/src/python_rl.md").read_text()) == [
+        "gymnasium",
+        "minigrid",
+        "pettingzoo",
+        "ray",
+        "torch",
+    ]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("page", pages(), ids=[page.stem for page in pages()])
+def test_the_blocks_of(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = page.read_text()
+    for package in needs(text):
+        pytest.importorskip(package)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    # As in a reader's own program, whose functions Ray sends to its workers by value.
+    names: dict[str, Any] = {"__name__": "__main__"}
+    try:
+        for line, block in blocks(text):
+            exec(compile("\n" * (line - 1) + block, str(page.relative_to(ROOT)), "exec"), names)
+    finally:
+        # The next page begins without this one's cluster.
+        if "ray" in sys.modules:
+            sys.modules["ray"].shutdown()
