@@ -18,13 +18,15 @@ use crate::{Answer, input, output};
 /// Two edges of a state that hold together are reported with a buffer that shows it; declaration order decides between
 /// them. The first trace the machine disagrees with is explained step by step; the exit code is then 1.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  form check examples/all_yellow.form examples/all_yellow.jsonl")]
+#[command(
+    after_help = "Examples:\n  form check examples/all_yellow.form examples/all_yellow.jsonl\n  form check green-but-one --strict"
+)]
 pub struct Args {
-    /// The machine: .form, .json, or a .txt of the reference code or of Toro Icarte
+    /// The machine: .form, .json, a .txt of the reference code or of Toro Icarte, or a task (see `form tasks`)
     machine: PathBuf,
     /// Trace files (JSON Lines, .gz too)
     traces: Vec<PathBuf>,
-    /// The observable atoms: a trace file, or a list of atoms, one a line
+    /// The observable atoms: a trace file, a list of atoms, one a line, or a task [default: those of the traces, or of the task]
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
     /// Exit with 1 on warnings too: overlaps, dead edges, unreachable states
@@ -48,11 +50,15 @@ enum Source {
 
 pub fn run(args: &Args) -> Result<Answer> {
     let machine = input::machine(&args.machine)?;
-    let signature = input::signature(args.signature.as_deref(), &args.traces)?;
-    let source = match &signature {
+    let given = input::signature(args.signature.as_deref(), &args.traces)?;
+    let source = match &given {
         None => Source::MadeUp,
         Some(_) if args.signature.is_some() || input::declared(&args.traces)? => Source::Declared,
         Some(_) => Source::Traces,
+    };
+    let (signature, source) = match (given, input::signature_of_tasks(&[&args.machine])?) {
+        (None, Some(signature)) => (Some(signature), Source::Declared),
+        (given, _) => (given, source),
     };
     let signature = signature.unwrap_or_else(|| machine.generic_signature());
     let bound = input::bind(

@@ -18,20 +18,20 @@ use crate::{Answer, input, output};
     after_help = "Examples:\n  form convert examples/toro_icarte_coffee.txt coffee.form\n  form convert examples/reference_green_but_one.txt -\n  form convert examples/all_yellow.form all_yellow.txt --to reference"
 )]
 pub struct Args {
-    /// The machine to convert (`-` for standard input)
+    /// The machine to convert: a file (`-` for standard input), or a task (see `form tasks`)
     input: PathBuf,
     /// Where to write it (`-` for standard output)
     output: PathBuf,
     /// The output's format, if its name does not say it
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<Format>,
     /// What an observation that no edge matches means in a state of Toro Icarte's format that has a self-loop
     ///
     /// A state without one stays where it is.
-    #[arg(long, value_enum, default_value_t = Unmatched::Reject)]
+    #[arg(long, value_enum, default_value_t = Unmatched::Reject, value_name = "WHAT")]
     undefined: Unmatched,
     /// The machine's new name
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Print one JSON object about the conversion
     #[arg(long)]

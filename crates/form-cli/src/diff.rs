@@ -19,16 +19,16 @@ use crate::{Answer, input, output};
 /// where their rewards differ. The exit code is 0 if they are equivalent and 1 if they differ.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  form diff examples/all_yellow.form examples/all_yellow_ground.form --signature examples/all_yellow.jsonl"
+    after_help = "Examples:\n  form diff examples/all_yellow.form examples/all_yellow_ground.form --signature examples/all_yellow.jsonl\n  form diff all-yellow examples/all_yellow_ground.form"
 )]
 pub struct Args {
-    /// The first machine
+    /// The first machine: .form, .json, a .txt of the reference code or of Toro Icarte, or a task (see `form tasks`)
     first: PathBuf,
-    /// The second machine
+    /// The second machine, likewise
     second: PathBuf,
-    /// The observable atoms: a trace file, or a list of atoms, one a line
+    /// The observable atoms: a trace file, a list of atoms, one a line, or a task
     ///
-    /// Needed where a machine has quantifiers; else the atoms that the two machines name, and others.
+    /// Needed where a machine has quantifiers and neither is that of a task; else the atoms that the two machines name, and others.
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
     /// The observations to compare over: `all` sets of atoms, a `single` atom at a time, or those of a trace file
@@ -51,7 +51,10 @@ pub fn run(args: &Args) -> Result<Answer> {
     let given = args.signature.as_deref().or(traces.as_deref());
     let signature = match input::signature(given, &[])? {
         Some(signature) => signature,
-        None => named_atoms([(&machines[0], &args.first), (&machines[1], &args.second)])?,
+        None => match input::signature_of_tasks(&[&args.first, &args.second])? {
+            Some(signature) => signature,
+            None => named_atoms([(&machines[0], &args.first), (&machines[1], &args.second)])?,
+        },
     };
     let observations = match (args.observations.as_str(), &traces) {
         (_, Some(path)) => {

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use form_env::{Action, Frame, GridWorld, Stream, Walk, generator, solution};
 use rand::RngExt;
 
-use crate::{Answer, output, world};
+use crate::{Answer, input, output, world};
 
 /// Draw a world as text, SVG or PNG, or an episode in it as an animated SVG or GIF
 ///
@@ -25,10 +25,10 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "WHICH")]
     episode: Option<Episode>,
     /// The most steps of an episode with random actions
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = input::whole::<usize>)]
     steps: usize,
     /// Pixels a cell, for PNG and GIF
-    #[arg(long, value_name = "N", default_value_t = 32)]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = input::whole::<usize>)]
     scale: usize,
     /// Write to a file (.txt, .svg, .png, .gif)
     #[arg(short, long, value_name = "FILE")]

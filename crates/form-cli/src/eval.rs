@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use form_env::Split;
@@ -26,7 +27,7 @@ pub struct Args {
     #[command(flatten)]
     episodes: EpisodeArgs,
     /// What episodes and actions are drawn from
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = input::whole::<u64>)]
     seed: u64,
     /// How many threads to use; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
@@ -99,13 +100,14 @@ pub fn run(args: &Args) -> Result<Answer> {
     })?;
     let (config, machine) = (&run.config, &run.checkpoint.machine);
     let mut agents = run.agents()?;
+    let rows = Rows::begin(args.json)?;
     if !args.json {
         let iterations = count(usize::try_from(run.tally.iteration)?, "iteration");
         let (task, method) = (arena.task().name(), config.method);
         output::print(&format!("# {path}: {task} by {method}, after {iterations}"))?;
     }
     let plans = args.episodes.plans(&arena, args.seed);
-    let rows = table(&plans, args.json, |plan| {
+    let rows = table(&plans, &rows, |plan| {
         evaluate(config, &arena, machine, &mut agents, plan)
     })?;
     if args.json {
@@ -138,17 +140,44 @@ pub fn verdict(rows: &[Evaluation], least: Option<f64>) -> Answer {
     }
 }
 
+/// The rows that were played until now: what is left to say when somebody does not want to wait for the others.
+pub struct Rows {
+    played: Arc<Mutex<Vec<Evaluation>>>,
+    quiet: bool,
+}
+
+impl Rows {
+    /// None yet. Whoever is `quiet` prints all of them at the end. Ctrl-C ends the process from now on.
+    pub fn begin(quiet: bool) -> Result<Self> {
+        let played = Arc::<Mutex<Vec<Evaluation>>>::default();
+        let rows = played.clone();
+        input::end_on_interrupt(move || {
+            let rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
+            let said = format!("interrupted after {}", count(rows.len(), "whole row"));
+            drop(Waiting);
+            output::remark(&said);
+            if quiet {
+                // There is nobody left to tell if it fails.
+                let _ = output::print_json(&json!({ "interrupted": true, "evaluations": *rows }));
+            }
+        })?;
+        Ok(Self { played, quiet })
+    }
+}
+
 /// Plays, and prints row by row what came of it unless all is to be printed at the end.
 pub fn table(
     plans: &[EvaluationPlan],
-    quiet: bool,
+    rows: &Rows,
     mut evaluate: impl FnMut(&EvaluationPlan) -> Result<Evaluation>,
 ) -> Result<Vec<Evaluation>> {
+    let (kept, quiet) = (&rows.played, rows.quiet);
     let mut rows = Vec::new();
     for plan in plans {
         let waiting = Waiting::for_plan(plan);
         let row = evaluate(plan)?;
         drop(waiting);
+        (kept.lock().unwrap_or_else(PoisonError::into_inner)).push(row.clone());
         if !quiet && rows.is_empty() {
             output::print(HEADING)?;
         }
@@ -161,7 +190,8 @@ pub fn table(
     if !quiet && refuted > 0 {
         let episodes: u64 = rows.iter().map(|row| row.episodes).sum();
         output::print(&format!(
-            "# the machine was wrong about {refuted} of {episodes} episodes"
+            "# the machine was wrong about {refuted} of {}",
+            count(usize::try_from(episodes)?, "episode")
         ))?;
     }
     Ok(rows)
@@ -189,7 +219,10 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let _ = write!(std::io::stderr(), "\r\x1b[2K");
+        let mut terminal = std::io::stderr();
+        if terminal.is_terminal() {
+            let _ = write!(terminal, "\r\x1b[2K");
+        }
     }
 }
 

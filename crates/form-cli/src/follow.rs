@@ -12,6 +12,39 @@ use serde_json::{Value, json};
 use crate::output::count;
 use crate::{Answer, input, output};
 
+/// Settings of a run that all commands which train take
+#[derive(clap::Args)]
+pub struct SettingArgs {
+    /// The seed of everything: maps, worlds, policies [default: that of the run or file that settings come from, else 1]
+    #[arg(long, value_name = "S", value_parser = input::whole::<u64>)]
+    pub seed: Option<u64>,
+    /// The most iterations [default: as in the run or file that settings come from, else as in the preset]
+    #[arg(long, value_name = "N", value_parser = input::at_least_one)]
+    pub iterations: Option<u64>,
+    /// How many maps are played in turn; 0 for a new one every episode [default: likewise]
+    #[arg(long, value_name = "K", value_parser = input::whole::<usize>)]
+    pub layouts: Option<usize>,
+    /// Any setting of config.toml by its name, such as ppo.gamma=0.99; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+impl SettingArgs {
+    /// Changes what was asked for.
+    pub fn apply(&self, config: &mut RunConfig) -> Result<()> {
+        config.seed = self.seed.unwrap_or(config.seed);
+        config.iterations = self.iterations.unwrap_or(config.iterations);
+        config.layouts = self.layouts.unwrap_or(config.layouts);
+        for text in &self.set {
+            let (key, value) = setting(text)?;
+            config
+                .set(key, value)
+                .with_context(|| format!("--set {text}"))?;
+        }
+        Ok(())
+    }
+}
+
 /// How a run is watched
 #[derive(clap::Args)]
 pub struct FollowArgs {
@@ -22,7 +55,7 @@ pub struct FollowArgs {
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub require_success: Option<f64>,
     /// Serve the run's page on this machine while it trains, and say where [default port: 8765, or a free one]
-    #[arg(long, value_name = "PORT", num_args = 0..=1, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, value_parser = port)]
     pub live: Option<Option<u16>>,
     /// Make no page (report.html) of the run when it is over
     #[arg(long)]
@@ -42,6 +75,14 @@ impl FollowArgs {
     }
 }
 
+/// A port. What is none may be a task that stands behind `--live`.
+fn port(text: &str) -> Result<u16, String> {
+    let number = text.parse().ok().filter(|port| *port > 0);
+    number.ok_or_else(|| {
+        "expected a port from 1 to 65535; a task stands before --live, as in `form train all-yellow --live`".to_owned()
+    })
+}
+
 /// A share: `0.99`.
 pub fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok();
@@ -55,17 +96,6 @@ pub fn setting(text: &str) -> Result<(&str, &str)> {
         format!("--set {text}: expected a name and a value, as in ppo.gamma=0.99")
     })?;
     Ok((key.trim(), value.trim()))
-}
-
-/// Changes settings as `--set` says.
-pub fn set_all(config: &mut RunConfig, settings: &[String]) -> Result<()> {
-    for text in settings {
-        let (key, value) = setting(text)?;
-        config
-            .set(key, value)
-            .with_context(|| format!("--set {text}"))?;
-    }
-    Ok(())
 }
 
 /// The default folder of a run, with a number if it is taken.

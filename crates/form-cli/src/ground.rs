@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use form_core::{GroundObservations, GroundOptions, ground};
 use serde_json::json;
@@ -15,19 +15,19 @@ use crate::{Answer, input, output};
 /// Its states are those of the machine, split by what has been seen of the atoms that a `forall` waits for.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  form ground examples/all_yellow.form --signature examples/all_yellow.jsonl --observations single"
+    after_help = "Examples:\n  form ground examples/all_yellow.form --signature examples/all_yellow.jsonl --observations single\n  form ground all-yellow -o ground.form"
 )]
 pub struct Args {
-    /// The machine
+    /// The machine: .form, .json, a .txt of the reference code or of Toro Icarte, or a task (see `form tasks`)
     machine: PathBuf,
-    /// The observable atoms: a trace file, or a list of atoms, one a line
+    /// The observable atoms: a trace file, a list of atoms, one a line, or a task; needed unless the machine is that of a task
     #[arg(long, value_name = "FILE")]
-    signature: PathBuf,
+    signature: Option<PathBuf>,
     /// Which observations the result must be equivalent for; one atom at a time gives the paper's figures
     #[arg(long, value_enum, default_value_t = Which::All)]
     observations: Which,
     /// Edges after which to give up
-    #[arg(long, value_name = "N", default_value_t = GroundOptions::default().max_edges)]
+    #[arg(long, value_name = "N", default_value_t = GroundOptions::default().max_edges, value_parser = input::whole::<usize>)]
     max_edges: usize,
     /// Write the machine to a file (.form or .json)
     #[arg(short, long, value_name = "FILE")]
@@ -51,7 +51,13 @@ pub fn run(args: &Args) -> Result<Answer> {
     }
     output::refuse_overwriting(&args.machine, args.output.as_deref())?;
     let machine = input::machine(&args.machine)?;
-    let signature = input::signature(Some(&args.signature), &[])?.unwrap_or_default();
+    let signature = match input::signature(args.signature.as_deref(), &[])? {
+        Some(signature) => Some(signature),
+        None => input::signature_of_tasks(&[&args.machine])?,
+    };
+    let signature = signature.context(
+        "say what can be observed with --signature: a trace file, a list of atoms, or a task",
+    )?;
     let bound = input::bind(&machine, &args.machine, &signature, true)?;
     let observations = match args.observations {
         Which::All => GroundObservations::All,
@@ -80,7 +86,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         }))?;
     }
     output::remark(&format!(
-        "{}, {} (from {} and {})",
+        "{}, {} (from {} and {}; the terminal states are counted)",
         count(grounded.states().len(), "state"),
         count(grounded.edges().len(), "edge"),
         machine.states().len(),

@@ -13,11 +13,13 @@ use form_core::{
     BoundMachine, Converted, ForeignFormat, Machine, Signature, ToroIcarteOptions, TraceFile,
     detect, read_reference, read_signature, read_toro_icarte,
 };
+use form_env::Task;
+use form_lab::cannot;
 use tempfile::NamedTempFile;
 
 use crate::output;
 
-/// A machine file in any format that is read: `.form`, JSON, or one of the formats of others.
+/// A machine: a file in any format that is read (`.form`, JSON, or one of the formats of others), or a task's own.
 pub fn machine(path: &Path) -> Result<Machine> {
     let (machine, notes) = machine_with_notes(path, &ToroIcarteOptions::default())?;
     for note in notes {
@@ -31,6 +33,9 @@ pub fn machine_with_notes(
     path: &Path,
     options: &ToroIcarteOptions,
 ) -> Result<(Machine, Vec<String>)> {
+    if let Some(task) = task(path)? {
+        return Ok((task.description().machine.clone(), Vec::new()));
+    }
     let text = text(path)?;
     let is_json = text.trim_start().starts_with('{')
         || path
@@ -64,6 +69,29 @@ pub fn machine_with_notes(
         machine = machine.clone().renamed(&name).unwrap_or(machine);
     }
     Ok((machine, notes))
+}
+
+/// The task that stands for its machine, or for what can be observed in it: a task file, or a built-in one unless a file has its name.
+pub fn task(path: &Path) -> Result<Option<Task>> {
+    let Some(name) = path.to_str() else {
+        return Ok(None);
+    };
+    let is_file = path.extension().is_some_and(|end| end == "toml");
+    let is_builtin = || !path.exists() && Task::builtin(name).is_ok();
+    Ok(match is_file || is_builtin() {
+        true => Some(Task::find(name)?),
+        false => None,
+    })
+}
+
+/// What can be observed in the first of these machines that is a task's own.
+pub fn signature_of_tasks(machines: &[&Path]) -> Result<Option<Signature>> {
+    for machine in machines {
+        if let Some(task) = task(machine)? {
+            return Ok(Some(task.signature().clone()));
+        }
+    }
+    Ok(None)
 }
 
 /// The machine bound to a signature; an error says what the signature lacks and where to add it.
@@ -117,6 +145,9 @@ pub fn text(path: &Path) -> Result<String> {
 /// The signature for a command: the one given, else that of the trace files together.
 pub fn signature(given: Option<&Path>, traces: &[PathBuf]) -> Result<Option<Signature>> {
     if let Some(path) = given {
+        if let Some(task) = task(path)? {
+            return Ok(Some(task.signature().clone()));
+        }
         return Ok(Some(read_signature(&name(path), reader(path)?)?));
     }
     let mut all: Option<Signature> = None;
@@ -205,7 +236,7 @@ fn standard_input() -> Result<Stdin> {
 }
 
 fn open(path: &Path) -> Result<File> {
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let file = File::open(path).map_err(|error| cannot("open", path, error))?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         bail!("{} is a folder, expected a file", path.display());
     }
@@ -227,6 +258,17 @@ pub fn interrupt() -> Result<Arc<AtomicBool>> {
     })
     .context("cannot handle Ctrl-C")?;
     Ok(flag)
+}
+
+/// Lets Ctrl-C, or being told to end, end the process at once, after `last` has said what there is to say. For work that leaves nothing
+/// half-done behind.
+pub fn end_on_interrupt(last: impl FnMut() + Send + 'static) -> Result<()> {
+    let mut last = last;
+    ctrlc::set_handler(move || {
+        last();
+        std::process::exit(1);
+    })
+    .context("cannot handle Ctrl-C")
 }
 
 /// Sets how many threads there are; as many as cores if nothing is said.
@@ -256,6 +298,17 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         other => return Err(format!("unknown unit `{other}`: use ms, s, m or h")),
     };
     Duration::try_from_secs_f64(number * unit).map_err(|_| "too long".to_owned())
+}
+
+/// A whole number, such as a seed.
+pub fn whole<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    (text.parse()).map_err(|_| "expected a whole number, 0 or more".to_owned())
+}
+
+/// A whole number that is not 0.
+pub fn at_least_one(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "expected a whole number, 1 or more".to_owned())
 }
 
 /// A number from 1 to the most that makes sense.

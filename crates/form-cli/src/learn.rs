@@ -21,7 +21,8 @@ use crate::{Answer, input, output};
 /// Learn the smallest machine that is consistent with traces
 ///
 /// Fewest states first, then fewest edges and literals, then a fixed order: the same set of traces gives the same
-/// machine. The answer is proven minimal, or says what was proven before a limit was reached (exit code 1).
+/// machine. The answer is proven minimal, or says what was proven before a limit was reached (exit code 1). Here the accepting and
+/// the rejecting state are not counted; wherever else a number of states is printed, they are.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form learn examples/all_yellow.jsonl\n  form learn examples/green_but_one.jsonl -o green.form\n  form learn examples/all_yellow.jsonl --propositional --max-disjuncts 2\n  form learn examples/all_yellow.jsonl --explain"
@@ -30,7 +31,7 @@ pub struct Args {
     /// Trace files (JSON Lines, .gz too)
     #[arg(required = true)]
     traces: Vec<PathBuf>,
-    /// The observable atoms: a trace file, or a list of atoms, one a line
+    /// The observable atoms: a trace file, a list of atoms, one a line, or a task
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
     /// Write the machine to a file (.form or .json)
@@ -40,7 +41,7 @@ pub struct Args {
     #[arg(long)]
     propositional: bool,
     /// The most states to try, the accepting and the rejecting one not counted
-    #[arg(long, value_name = "N", default_value_t = Limits::default().max_states)]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().max_states, value_parser = input::whole::<usize>)]
     max_states: usize,
     /// How many parallel edges, a disjunction, may lead from one state to another
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = input::at_most::<64>)]
@@ -55,7 +56,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = input::duration)]
     time_limit: Option<Duration>,
     /// Stop when the process uses more than so many MiB of memory
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", value_parser = input::whole::<u64>)]
     memory_limit: Option<u64>,
     /// How many threads to use; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
@@ -95,6 +96,9 @@ enum Export {
 pub fn run(args: &Args) -> Result<Answer> {
     if args.max_states == 0 {
         bail!("--max-states must be at least 1");
+    }
+    if args.json && args.output.as_deref() == Some(Path::new("-")) {
+        bail!("--json and an output of `-` both want standard output");
     }
     if args.explain && args.solver != Solver::Sat {
         bail!("--explain needs the built-in solver: leave --solver out, or --explain");
@@ -314,7 +318,7 @@ fn summary(data: &Dataset, result: &Learning) -> String {
             );
             format!(
                 "# stopped, {why}: {best}; proven to be needed: {} or more, and with so many {at_least_cost} edges and \
-                 literals or more\n",
+                 literals or more (terminal states not counted)\n",
                 count(*at_least_states, "state")
             )
         }

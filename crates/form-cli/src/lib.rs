@@ -5,15 +5,19 @@
 
 mod bench;
 mod check;
+mod completions;
 mod convert;
 mod diff;
+mod doctor;
 mod draw;
 mod eval;
 mod follow;
 mod ground;
 mod input;
 mod learn;
+mod man;
 mod output;
+mod overview;
 mod play;
 mod record;
 mod report;
@@ -28,7 +32,7 @@ mod world;
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// First-order reward machines: learn, check, draw, ground, compare and convert them, walk their worlds, train policies with them, and look at what came of it.
 #[derive(Parser)]
@@ -57,6 +61,9 @@ enum Command {
     Report(report::Args),
     Reproduce(reproduce::Args),
     Bench(bench::Args),
+    Doctor(doctor::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// What a command came to.
@@ -69,7 +76,10 @@ enum Answer {
 ///
 /// The exit code: 0 done, 1 the answer is "no", 2 bad input or usage.
 pub fn main_with(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let code = match Cli::try_parse_from(args) {
+    let asked = command()
+        .try_get_matches_from(args)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let code = match asked {
         Ok(cli) => run(&cli.command),
         Err(asked) => {
             // If even that cannot be written, there is nobody to tell.
@@ -80,6 +90,11 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> u8 {
     // A module of Python does not see the end of the process.
     let _ = std::io::stdout().flush();
     code
+}
+
+/// All commands and their options.
+fn command() -> clap::Command {
+    overview::arranged(Cli::command())
 }
 
 fn run(command: &Command) -> u8 {
@@ -101,6 +116,9 @@ fn run(command: &Command) -> u8 {
         Command::Report(args) => report::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
     };
     match result {
         Ok(Answer::Yes) => 0,

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use form_core::Machine;
+use form_lab::{cannot, write_atomically};
 
 use crate::Answer;
 
@@ -47,23 +48,15 @@ pub fn write_bytes(path: Option<&Path>, bytes: &[u8]) -> Result<()> {
     if path.is_dir() {
         bail!("cannot write {}: it is a folder", path.display());
     }
-    let name = path
-        .file_name()
-        .with_context(|| format!("{}: not a file name", path.display()))?;
-    let mut temporary = name.to_owned();
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(temporary);
+    if path.file_name().is_none() {
+        bail!("{}: not a file name", path.display());
+    }
     // A device or a pipe, such as /dev/null, must be written to: a file must not take its place.
     let is_special = (path.metadata()).is_ok_and(|found| !found.is_file() && !found.is_dir());
-    let written = if is_special {
-        std::fs::write(path, bytes)
-    } else {
-        std::fs::write(&temporary, bytes)
-            .and_then(|()| std::fs::rename(&temporary, path))
-            // The half-written file, if there is one, is of no use to anyone.
-            .inspect_err(|_| drop(std::fs::remove_file(&temporary)))
-    };
-    written.with_context(|| format!("cannot write {}", path.display()))
+    match is_special {
+        true => std::fs::write(path, bytes).map_err(|error| cannot("write", path, error)),
+        false => write_atomically(path, bytes),
+    }
 }
 
 /// A remark or a complaint on standard error; if even that is closed, there is nobody to tell.

@@ -14,9 +14,9 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use crate::{Answer, input, world};
 use game::Game;
 
-/// Walk the worlds of a task with the keyboard, the machine, its state and its buffer beside them
+/// Walk the worlds of a task with the keyboard, its machine beside them
 ///
-/// Arrows (or h, l and k) turn and walk; p, d, t and e pick up, drop, toggle and say done, as in MiniGrid; r starts again, n goes to the
+/// The machine's state and its buffer are shown, too. /// Arrows (or h, l and k) turn and walk; p, d, t and e pick up, drop, toggle and say done, as in MiniGrid; r starts again, n goes to the
 /// next map, q leaves.
 #[derive(clap::Args)]
 #[command(

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use flate2::Compression;
@@ -13,27 +14,29 @@ use rand::RngExt;
 use serde_json::json;
 
 use crate::output::count;
-use crate::{Answer, output};
+use crate::world::TaskName;
+use crate::{Answer, input, output};
 
-/// Record traces of random walks in the worlds of a task: so many of each way an episode can end
+/// Record traces of random walks in the worlds of a task
 ///
-/// Every episode has its own map, never a held-out one. The exit code is 1 if the walks did not end in every way often
-/// enough.
+/// So many of each way an episode can end. Every episode has its own map, never a held-out one. The exit code is 1 if the walks did
+/// not end in every way often enough; Ctrl-C ends them early and keeps what was recorded.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form record all-yellow -o traces.jsonl\n  form record examples/two_rooms.toml --each 5 --seed 3 -o own.jsonl"
 )]
 pub struct Args {
     /// A built-in task (see `form tasks`), or a task file that ends in .toml
+    #[arg(value_parser = TaskName, hide_possible_values = true)]
     task: String,
     /// Traces of each kind: goal, incomplete, and dead-end where the task can fail
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = input::whole::<usize>)]
     each: usize,
     /// The seed of maps and walks
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = input::whole::<u64>)]
     seed: u64,
     /// The most episodes to walk
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = input::whole::<u64>)]
     episodes: u64,
     /// Write to a file, compressed if it ends in .gz
     #[arg(short, long, value_name = "FILE")]
@@ -44,6 +47,7 @@ pub struct Args {
 const WORLDS: usize = 64;
 
 pub fn run(args: &Args) -> Result<Answer> {
+    let interrupt = input::interrupt()?;
     let task = std::sync::Arc::new(form_env::Task::find(&args.task)?);
     let options = WorldOptions {
         actions: Actions::Moves,
@@ -63,7 +67,10 @@ pub fn run(args: &Args) -> Result<Answer> {
     let compressed = (args.output.as_deref())
         .and_then(Path::extension)
         .is_some_and(|extension| extension == "gz");
-    while episodes < args.episodes && found.values().any(|traces| traces.len() < args.each) {
+    let enough = |found: &BTreeMap<Kind, Vec<String>>| {
+        found.values().all(|traces| traces.len() >= args.each)
+    };
+    while episodes < args.episodes && !enough(&found) && !interrupt.load(Ordering::Relaxed) {
         // What is true at the start of an episode belongs to its trace; what was observed already counts once.
         for (world, recorder) in recorders.iter_mut().enumerate() {
             recorder.observe(worlds.labels(world));
@@ -102,12 +109,15 @@ pub fn run(args: &Args) -> Result<Answer> {
         output::write(args.output.as_deref(), &text)?;
     }
     let mut answer = Answer::Yes;
+    if interrupt.load(Ordering::Relaxed) && !enough(&found) {
+        output::remark("interrupted: what was recorded until then is kept");
+    }
     for (kind, traces) in found.iter().filter(|(_, traces)| traces.len() < args.each) {
         let walked = count(episodes as usize, "episode");
         output::remark(&format!(
-            "only {} of {} {kind} traces in {walked}",
+            "only {} of {} in {walked}",
             traces.len(),
-            args.each
+            count(args.each, &format!("{kind} trace"))
         ));
         answer = Answer::No;
     }

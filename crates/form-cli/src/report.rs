@@ -1,8 +1,8 @@
 //! `form report`: one page that shows runs, for looking rather than reading.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use form_lab::{RunFolder, Showing, write_report};
 use serde_json::json;
 
@@ -21,17 +21,17 @@ pub struct Args {
     /// Folders of runs, see `form train --out`; one that is no run stands for all runs in it
     #[arg(required = true)]
     runs: Vec<PathBuf>,
-    /// The page [default: report.html in the run's folder, or here if there are several]
-    #[arg(long, value_name = "FILE")]
+    /// The page, `-` for standard output [default: report.html in the run's folder, or here if there are several]
+    #[arg(short, long, value_name = "FILE", visible_alias = "output")]
     out: Option<PathBuf>,
     /// Episodes that are played on either set of maps, and counted
     #[arg(long, value_name = "N", default_value_t = Showing::default().episodes, value_parser = input::at_most::<100_000>)]
     episodes: usize,
     /// How many of them can be looked at, failures first; 0 plays none
-    #[arg(long, value_name = "N", default_value_t = Showing::default().replays)]
+    #[arg(long, value_name = "N", default_value_t = Showing::default().replays, value_parser = input::whole::<usize>)]
     replays: usize,
     /// What episodes and actions are drawn from
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = input::whole::<u64>)]
     seed: u64,
     /// How many threads to use; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
@@ -43,8 +43,22 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Answer> {
     input::use_threads(args.threads)?;
+    let to_stdout = args.out.as_deref() == Some(Path::new("-"));
+    if to_stdout && args.json {
+        bail!("--json and an output of `-` both want standard output");
+    }
+    // The page is made as if it lay here: that is where its links lead to.
+    let made = match to_stdout {
+        true => Some(
+            tempfile::Builder::new()
+                .suffix(".html")
+                .tempfile_in(".")
+                .context("cannot make the page here")?,
+        ),
+        false => None,
+    };
     let page = match (&args.out, args.runs.as_slice()) {
-        (Some(page), _) => page.clone(),
+        (Some(page), _) => (made.as_ref()).map_or(page.clone(), |made| made.path().to_owned()),
         (None, [run]) if RunFolder::is_at(run) => run.join("report.html"),
         (None, _) => PathBuf::from("report.html"),
     };
@@ -76,7 +90,10 @@ pub fn run(args: &Args) -> Result<Answer> {
         for note in &notes {
             output::remark(note);
         }
-        output::print(&path)?;
+        match to_stdout {
+            true => output::write_bytes(None, &std::fs::read(&page)?)?,
+            false => output::print(&path)?,
+        }
     }
     Ok(Answer::Yes)
 }

@@ -1,20 +1,21 @@
 //! `form reproduce`: the paper's experiments, their curves and tables, and its statements beside what was measured.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use form_lab::{
-    Conditions, Experiment, Preset, Results, Workshop, all_orders, findings_table, results_table,
-    update_marked, write_results,
+    Conditions, Delivery, Experiment, Order, Preset, Results, Workshop, all_orders, findings_table,
+    recorded_runs, results_table, update_marked, write_results,
 };
 use serde_json::{Value, json};
 
+use crate::output::count;
 use crate::train::preset_parser;
 use crate::{Answer, follow, input, output};
 
-/// Rerun the paper's experiments, with learning curves, tables and its statements beside what was measured
+/// Rerun the paper's experiments: curves, tables, its statements beside what was measured
 ///
 /// Runs are carried out several at once, each in a folder of its own. Runs that are done are not done again and those that were
 /// stopped go on, so the command can be stopped and given again. What is said of them is made from their folders alone. The exit
@@ -48,9 +49,9 @@ pub struct Args {
     /// The folder of the runs
     #[arg(long, value_name = "DIR", default_value = "runs/reproduce")]
     runs: PathBuf,
-    /// The folder of curves and tables
-    #[arg(long, value_name = "DIR", default_value = "results")]
-    out: PathBuf,
+    /// The folder of curves and tables; one that tells of other runs is left as it is [default: results, with a number if it does]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Put the table of the tasks' runs into this Markdown file, between the comments `results:begin` and `results:end`
     #[arg(long, value_name = "FILE")]
     update: Option<PathBuf>,
@@ -92,21 +93,33 @@ pub fn run(args: &Args) -> Result<Answer> {
         interrupt: input::interrupt()?,
     };
     let orders = all_orders(&experiments, &conditions)?;
+    let out = folder(args.out.as_deref(), &orders)?;
     let deliveries = workshop.carry_out(&orders, &|line| output::remark(line))?;
     let missing = (deliveries
         .iter()
         .filter(|delivery| delivery.result.is_none()))
     .count();
+    let table = results_table(&experiments, &deliveries);
+    let done = |name: &String| {
+        let of = |delivery: &&Delivery| delivery.order.name == *name && delivery.result.is_some();
+        deliveries.iter().any(|delivery| of(&delivery))
+    };
+    let lost = recorded_runs(&out)?
+        .iter()
+        .filter(|name| !done(name))
+        .count();
+    if lost > 0 {
+        return kept(args, &out, lost, &deliveries, &table);
+    }
     let command = format!("form reproduce {}", arguments(args, &experiments));
     let results = write_results(
-        &args.out,
+        &out,
         &workshop,
         &experiments,
         &conditions,
         &deliveries,
         &command,
     )?;
-    let table = results_table(&experiments, &deliveries);
     if let Some(path) = &args.update {
         if deliveries.iter().all(|delivery| delivery.result.is_none()) {
             bail!(
@@ -129,17 +142,13 @@ pub fn run(args: &Args) -> Result<Answer> {
         output::print_json(&json!({
             "runs": deliveries.len(),
             "missing": missing,
-            "results": args.out.display().to_string(),
+            "results": out.display().to_string(),
             "files": files,
             "findings": findings,
         }))?;
     } else {
         let mut text = format!("{table}\n{}", findings_table(&findings));
-        text += &format!(
-            "\nwritten to {}: {}\n",
-            args.out.display(),
-            files.join(", ")
-        );
+        text += &format!("\nwritten to {}: {}\n", out.display(), files.join(", "));
         output::print(&text)?;
     }
     if missing > 0 {
@@ -149,6 +158,63 @@ pub fn run(args: &Args) -> Result<Answer> {
         ));
     }
     Ok(if missing > 0 { Answer::No } else { Answer::Yes })
+}
+
+/// Where curves and tables go. A folder with results of other runs is not written over.
+fn folder(named: Option<&Path>, orders: &[Order]) -> Result<PathBuf> {
+    let others = |folder: &Path| -> Result<bool> {
+        let ordered = |name: &String| orders.iter().any(|order| order.name == *name);
+        Ok(!recorded_runs(folder)?.iter().all(ordered))
+    };
+    if let Some(folder) = named {
+        if others(folder)? {
+            bail!(
+                "{} tells of runs that were not asked for, and they would be gone: name another folder with --out, or ask for them too",
+                folder.display()
+            );
+        }
+        return Ok(folder.to_owned());
+    }
+    let mut folder = PathBuf::from("results");
+    let mut number = 1;
+    while others(&folder)? {
+        number += 1;
+        folder = PathBuf::from(format!("results-{number}"));
+    }
+    Ok(folder)
+}
+
+/// Leaves results as they are that tell of more runs than are done.
+fn kept(
+    args: &Args,
+    out: &Path,
+    lost: usize,
+    deliveries: &[Delivery],
+    table: &str,
+) -> Result<Answer> {
+    let missing = (deliveries.iter()).filter(|delivery| delivery.result.is_none());
+    let missing: Vec<&str> = missing
+        .map(|delivery| delivery.order.name.as_str())
+        .collect();
+    match args.json {
+        true => output::print_json(&json!({
+            "runs": deliveries.len(),
+            "missing": missing.len(),
+            "results": out.display().to_string(),
+            "files": [],
+            "findings": [],
+        }))?,
+        false => output::print(table)?,
+    }
+    output::remark(&format!(
+        "{} is left as it is: it tells of {} that {} not done in {}, such as {}: allow more time with --budget, say where they are with --runs, or name another folder with --out",
+        out.display(),
+        count(lost, "run"),
+        if lost == 1 { "is" } else { "are" },
+        args.runs.display(),
+        missing.first().unwrap_or(&""),
+    ));
+    Ok(Answer::No)
 }
 
 /// The arguments that decide on the results, as they can be given again.

@@ -13,10 +13,10 @@ use crate::{Answer, input, output};
 /// The ASP program derives `accepted` or `rejected` for a trace given with --trace; clingo runs it.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form show examples/all_yellow.form\n  form show examples/green_but_one.form -o green.svg\n  form show examples/all_yellow.form --format asp --trace examples/all_yellow.jsonl:2 | clingo"
+    after_help = "Examples:\n  form show examples/all_yellow.form\n  form show green-but-one -o green.svg\n  form show examples/all_yellow.form --format asp --trace examples/all_yellow.jsonl:2 | clingo"
 )]
 pub struct Args {
-    /// The machine
+    /// The machine: .form, .json, a .txt of the reference code or of Toro Icarte, or a task (see `form tasks`)
     machine: PathBuf,
     /// The format; told from the name of the output file if not given, else text
     #[arg(long, value_enum)]
@@ -24,7 +24,7 @@ pub struct Args {
     /// Write to a file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// For ASP: the observable atoms (a trace file, or a list of atoms, one a line)
+    /// For ASP: the observable atoms (a trace file, a list of atoms, one a line, or a task)
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
     /// For ASP: the facts of the trace on a line of a trace file
@@ -105,7 +105,10 @@ fn asp(args: &Args, machine: &Machine) -> Result<String> {
         .signature
         .as_deref()
         .or(traced.as_ref().map(|(path, _)| path.as_path()));
-    let signature = input::signature(given, &[])?;
+    let signature = match input::signature(given, &[])? {
+        Some(signature) => Some(signature),
+        None => input::signature_of_tasks(&[&args.machine])?,
+    };
     if let Some(signature) = &signature {
         input::bind(machine, &args.machine, signature, args.signature.is_some())?;
     }

@@ -6,17 +6,19 @@ use form_env::{Frame, Split, Task, builtin_tasks};
 use serde_json::{Value, json};
 
 use crate::output::count;
+use crate::world::TaskName;
 use crate::{Answer, output};
 
-/// List the built-in tasks, or show one: what to do, where, what can be observed, and the machine behind it
+/// List the built-in tasks, or show one with its machine
 ///
-/// A file of your own ends in .toml; its mistakes are shown with their place.
+/// Of one task it says what to do, where, what can be observed, and the machine behind it. A file of your own ends in .toml; its mistakes are shown with their place.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form tasks\n  form tasks green-but-one\n  form tasks examples/two_rooms.toml\n  form tasks all-yellow --toml\n  form tasks all-yellow --machine"
 )]
 pub struct Args {
     /// The task to show: a name, or a task file that ends in .toml
+    #[arg(value_parser = TaskName, hide_possible_values = true)]
     task: Option<String>,
     /// Print the task as a task file, to start one of your own from
     #[arg(long, requires = "task", conflicts_with = "json")]

@@ -15,12 +15,14 @@ use crate::{Answer, input, output};
 /// Traces contradict each other if the same observations end in different ways, or if one goes on where another was
 /// over. The exit code is then 1.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  form traces examples/all_yellow.jsonl")]
+#[command(
+    after_help = "Examples:\n  form traces examples/all_yellow.jsonl\n  form traces examples/all_yellow.jsonl --json"
+)]
 pub struct Args {
     /// Trace files (JSON Lines, .gz too)
     #[arg(required = true)]
     traces: Vec<PathBuf>,
-    /// The observable atoms: a trace file, or a list of atoms, one a line
+    /// The observable atoms: a trace file, a list of atoms, one a line, or a task
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
     /// Print one JSON object
@@ -66,11 +68,12 @@ pub fn run(args: &Args) -> Result<Answer> {
         }))?;
     } else {
         let mut text = format!(
-            "{} ({} goal, {} dead-end, {} incomplete), {observations} observations, the longest has {longest}\n",
+            "{} ({} goal, {} dead-end, {} incomplete), {}, the longest has {longest}\n",
             count(data.traces().len(), "different trace"),
             of(Kind::Goal),
             of(Kind::DeadEnd),
             of(Kind::Incomplete),
+            count(observations, "observation"),
         );
         text += &format!(
             "signature: {}\n",

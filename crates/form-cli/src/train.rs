@@ -1,34 +1,40 @@
 //! `form train`: learn a task's machine and its policies, in a folder that a stopped run goes on from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use form_lab::{GridArena, Method, Preset, Resumed, RunConfig, Session, begin_transfer};
+use form_core::Machine;
+use form_lab::{GridArena, Method, Preset, Resumed, RunConfig, Session, begin_transfer, extend};
 use serde_json::Value;
 
-use crate::follow::FollowArgs;
+use crate::follow::{FollowArgs, SettingArgs};
+use crate::world::TaskName;
 use crate::{Answer, follow, input, output};
 
 /// Learn the machine of a task and policies that exploit it
 ///
 /// The run has a folder of its own: its configuration, metrics, TensorBoard events, the machines as they were learnt, and a
 /// checkpoint after every iteration. A run that was stopped, by Ctrl-C, a kill or a power failure, goes on with --resume to the
-/// result that it would have had. The exit code is 0 when the run is over, 1 if it was interrupted, found no machine within the
+/// result that it would have had. One that has used its iterations up goes on with --resume and a larger number of --iterations. The exit code is 0 when the run is over, 1 if it was interrupted, found no machine within the
 /// limits, or missed what --require-success asks for.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form train all-yellow\n  form train green-but-one --method propositional --preset paper --seed 3 --out runs/mine\n  form train examples/two_rooms.toml --layouts 1000 --set ppo.gamma=0.99 --set stop.success=0.95\n  form train all-yellow --live\n  form train --resume runs/mine\n  form train --config runs/mine/config.toml --seed 4"
+    override_usage = "form train [OPTIONS] <TASK>\n       form train [OPTIONS] --config <FILE>\n       form train [OPTIONS] --resume <DIR> [--iterations <N>]",
+    after_help = "Examples:\n  form train all-yellow\n  form train green-but-one --method propositional --preset paper --seed 3 --out runs/mine\n  form train examples/two_rooms.toml --layouts 1000 --set ppo.gamma=0.99 --set stop.success=0.95\n  form train all-yellow --live\n  form train --resume runs/mine\n  form train --resume runs/mine --iterations 4000\n  form train --config runs/mine/config.toml --seed 4"
 )]
 pub struct Args {
     /// A built-in task (see `form tasks`), or a task file that ends in .toml
-    #[arg(required_unless_present_any = ["resume", "config"], conflicts_with_all = ["resume", "config"])]
+    #[arg(
+        value_parser = TaskName, hide_possible_values = true,
+        required_unless_present_any = ["resume", "config"], conflicts_with_all = ["resume", "config"]
+    )]
     task: Option<String>,
     /// How it is learnt: with a first-order machine that is learnt, a given one, a propositional one; without one, the same with
     /// memory; one policy for all states of a first-order machine [default: form]
     #[arg(long, value_name = "METHOD", value_parser = method_parser(), conflicts_with = "config")]
     method: Option<Method>,
-    /// The machine to start from, instead of none or, for the method handcrafted, the task's own
+    /// The machine to start from, a file or another task's, instead of none or, for the method handcrafted, the task's own
     #[arg(long, value_name = "FILE")]
     machine: Option<PathBuf>,
     /// The settings to start from: fast, or those of the paper [default: fast]
@@ -37,26 +43,16 @@ pub struct Args {
     /// How progress towards a `forall` is shown: an indicator an atom, as in the paper, or a plane of the map
     #[arg(long, value_name = "HOW", value_parser = ["bits", "plane"])]
     progress: Option<String>,
-    /// The seed of everything: maps, worlds, policies [default: 1]
-    #[arg(long, value_name = "S")]
-    seed: Option<u64>,
-    /// The most iterations
-    #[arg(long, value_name = "N")]
-    iterations: Option<u64>,
-    /// How many maps are played in turn; 0 for a new one every episode
-    #[arg(long, value_name = "K")]
-    layouts: Option<usize>,
-    /// Any setting of config.toml by its name, such as ppo.gamma=0.99; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    settings: SettingArgs,
     /// Take the settings from a run's config.toml, or one like it: unless something else is set, the run is the same
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The run's folder [default: runs/TASK-METHOD-SEED, with a number if there is one]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with a run that was stopped
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["method", "machine", "preset", "progress", "seed", "iterations", "layouts", "set", "config", "out"])]
+    /// Go on with a run that was stopped; with --iterations, one that had too few of them
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["method", "machine", "preset", "progress", "seed", "layouts", "set", "config", "out"])]
     resume: Option<PathBuf>,
     #[command(flatten)]
     follow: FollowArgs,
@@ -84,16 +80,25 @@ pub fn run(args: &Args) -> Result<Answer> {
     input::use_threads(args.follow.threads)?;
     let interrupt = input::interrupt()?;
     let port = args.follow.port()?;
+    if let (Some(path), Some(iterations)) = (&args.resume, args.settings.iterations) {
+        extend(path, iterations)?;
+    }
     let mut session = match &args.resume {
-        Some(path) => match Session::resume(path, interrupt)? {
+        Some(folder) => match Session::resume(folder, interrupt)? {
             Resumed::Session(session) => *session,
             Resumed::Ended(result) => {
+                let path = folder.display();
+                let more = match result.ending.as_str() {
+                    "out-of-iterations" => {
+                        format!("; for more iterations: form train --resume {path} --iterations N")
+                    }
+                    _ => String::new(),
+                };
                 output::remark(&format!(
-                    "{}: the run is over, there is nothing to go on with",
-                    path.display()
+                    "{path}: the run is over, there is nothing to go on with{more}"
                 ));
-                follow::finish(&args.follow, path);
-                return follow::report(&args.follow, path, &result, &Value::Null);
+                follow::finish(&args.follow, folder);
+                return follow::report(&args.follow, folder, &result, &Value::Null);
             }
         },
         None => {
@@ -130,14 +135,23 @@ fn config(args: &Args) -> Result<RunConfig> {
                 config.method
             );
         }
-        config.machine = Some(input::machine(path)?.to_string());
+        config.machine = Some(fitting(&config.task, path)?.to_string());
     }
     if let Some(progress) = &args.progress {
         config.set("progress", progress)?;
     }
-    config.seed = args.seed.unwrap_or(config.seed);
-    config.iterations = args.iterations.unwrap_or(config.iterations);
-    config.layouts = args.layouts.unwrap_or(config.layouts);
-    follow::set_all(&mut config, &args.set)?;
+    args.settings.apply(&mut config)?;
     Ok(config)
+}
+
+/// A machine that means something in the task.
+fn fitting(task: &str, path: &Path) -> Result<Machine> {
+    let machine = input::machine(path)?;
+    let signature = form_lab::task(task)?;
+    let bound = machine.bind(signature.signature());
+    let fits = bound.map_err(|error| error.in_file(&input::name(path)));
+    fits.with_context(|| {
+        format!("the machine does not fit what can be observed in the task {task}")
+    })?;
+    Ok(machine)
 }

@@ -12,8 +12,9 @@ use form_lab::{
 use form_rl::{Fate, Roles};
 use serde_json::{Value, json};
 
-use crate::eval::EpisodeArgs;
-use crate::follow::FollowArgs;
+use crate::eval::{EpisodeArgs, Rows};
+use crate::follow::{FollowArgs, SettingArgs};
+use crate::world::TaskName;
 use crate::{Answer, eval, follow, input, output};
 
 /// Take the machine and the policies of a run to another task
@@ -30,7 +31,7 @@ pub struct Args {
     /// The folder of the run that machine and policies come from
     run: PathBuf,
     /// The task that they go to: a built-in one (see `form tasks`), or a task file that ends in .toml
-    #[arg(long, value_name = "TASK")]
+    #[arg(long, value_name = "TASK", value_parser = TaskName, hide_possible_values = true)]
     task: String,
     /// Which policies are trained further [default: partial]
     #[arg(long, value_name = "WHICH")]
@@ -38,18 +39,8 @@ pub struct Args {
     /// Train these policies further: names of states, with commas between them
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     policies: Vec<String>,
-    /// The seed of everything: maps, worlds, fresh weights [default: that of the run]
-    #[arg(long, value_name = "S")]
-    seed: Option<u64>,
-    /// The most iterations [default: those of the run]
-    #[arg(long, value_name = "N")]
-    iterations: Option<u64>,
-    /// How many maps are played in turn; 0 for a new one every episode [default: as in the run]
-    #[arg(long, value_name = "K")]
-    layouts: Option<usize>,
-    /// Any setting of config.toml by its name, such as ppo.gamma=0.99; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    settings: SettingArgs,
     /// The new run's folder [default: runs/TASK-METHOD-SEED-transfer, with a number if there is one; none for --retrain none]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -78,10 +69,7 @@ pub fn run(args: &Args) -> Result<Answer> {
     let retrain = retrain(args)?;
     let source = TrainedRun::open(&args.run)?;
     let mut config = transfer_config(&source, &args.task, retrain.clone())?;
-    config.seed = args.seed.unwrap_or(config.seed);
-    config.iterations = args.iterations.unwrap_or(config.iterations);
-    config.layouts = args.layouts.unwrap_or(config.layouts);
-    follow::set_all(&mut config, &args.set)?;
+    args.settings.apply(&mut config)?;
     config.check()?;
     let arena = GridArena::new(&config)?;
     expect_machine(args, &source, &arena)?;
@@ -153,7 +141,8 @@ fn zero_shot(
             output::print(&format!("# {}", line.replace('\n', "\n# ")))?;
         }
     }
-    let rows = eval::table(&plans, quiet, |plan| trainer.evaluate(plan))?;
+    let rows = Rows::begin(quiet)?;
+    let rows = eval::table(&plans, &rows, |plan| trainer.evaluate(plan))?;
     let task = arena.task().name().to_owned();
     let result = zero_shot_json(args, config, &task, &policies, &rows);
     if let Some(path) = &args.out {

@@ -95,7 +95,7 @@ impl Arena for GridArena {
 /// A built-in task, or one from a file.
 pub fn task(name: &str) -> Result<Task> {
     if is_file(name) {
-        return Task::open(Path::new(name)).with_context(|| format!("cannot read the task {name}"));
+        return Task::open(Path::new(name)).context("cannot read the task");
     }
     Ok(Task::builtin(name)?)
 }

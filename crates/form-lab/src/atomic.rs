@@ -97,26 +97,46 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// An error of the file system: which file, what the system said, and what helps.
+/// An error of the file system: which file, what happened, and what helps.
 pub fn cannot(verb: &str, path: &Path, error: io::Error) -> anyhow::Error {
+    let failed = format!("cannot {verb} {}", path.display());
+    let reading = ["read", "open", "open the run", "list"].contains(&verb);
+    // What the system would say in other words is not said twice.
     let advice = match error.kind() {
+        ErrorKind::ReadOnlyFilesystem => "it can only be read: choose another folder",
+        ErrorKind::PermissionDenied if reading => {
+            "no permission: read it as somebody who may, or change who may"
+        }
+        ErrorKind::PermissionDenied => {
+            "no permission: choose another folder, or change who may write there"
+        }
+        ErrorKind::NotADirectory if reading => "a part of the path is a file: check the path",
+        ErrorKind::NotADirectory => "a part of the path is a file: choose another folder",
+        ErrorKind::NotFound => "there is no such file or folder: check the path",
+        _ => return full(error).context(failed),
+    };
+    anyhow!("{failed}: {advice}")
+}
+
+/// What the system said, with what helps where no more room is to be had.
+fn full(error: io::Error) -> anyhow::Error {
+    // Of a file that has another name while it is written, nobody has to know that name.
+    let inner =
+        std::error::Error::source(&error).and_then(|inner| inner.downcast_ref::<io::Error>());
+    let system = match inner.and_then(io::Error::raw_os_error) {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => error,
+    };
+    let advice = match system.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "the disk is full: make room and go on, what was there before is intact"
         }
         ErrorKind::FileTooLarge => {
             "no file may be larger here: raise the limit and go on, what was there before is intact"
         }
-        ErrorKind::ReadOnlyFilesystem => "it can only be read: choose another folder",
-        ErrorKind::PermissionDenied => {
-            "no permission: choose another folder, or change who may write there"
-        }
-        ErrorKind::NotADirectory => "a part of the path is a file: choose another folder",
-        ErrorKind::NotFound => "there is no such file or folder: check the path",
-        _ => return anyhow!(error).context(format!("cannot {verb} {}", path.display())),
+        _ => return anyhow!(system),
     };
-    anyhow!(error)
-        .context(advice)
-        .context(format!("cannot {verb} {}", path.display()))
+    anyhow!(system).context(advice)
 }
 
 /// Reads a text file; an error names it.
@@ -218,11 +238,26 @@ mod tests {
             "{below}"
         );
         let missing = said(&folder.path().join("no/x"));
+        // Once, and without the name that the file has while it is written.
         assert!(
-            missing.contains("no/x: there is no such file or folder"),
+            missing.ends_with("no/x: there is no such file or folder: check the path"),
             "{missing}"
         );
+        assert!(!missing.contains("partial"), "{missing}");
         assert!(said(folder.path()).contains("it is a folder"));
+        let denied = |verb| {
+            let error = io::Error::from(ErrorKind::PermissionDenied);
+            format!("{:#}", cannot(verb, Path::new("x"), error))
+        };
+        assert!(denied("write").contains("who may write there"));
+        assert!(!denied("read").contains("write"));
+        // The name of the file that is written in place of another is nobody's business.
+        let other = tempfile::NamedTempFile::new_in("/proc/self").unwrap_err();
+        let other = format!("{:#}", cannot("write", Path::new("x"), other));
+        assert!(
+            other.starts_with("cannot write x: ") && !other.contains("/proc"),
+            "{other}"
+        );
         fs::write(&file, b"\xff").unwrap();
         assert!(format!("{:#}", read_text(&file).unwrap_err()).contains("not text"));
     }

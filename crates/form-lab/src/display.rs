@@ -32,6 +32,8 @@ pub struct Snapshot {
     pub steps_per_second: f64,
     /// The share of episodes that reached the goal, if any ended.
     pub success: Option<f64>,
+    /// How many ended. Of a few that ended early, most reached the goal: others take longer to fail.
+    pub episodes: u64,
     /// States of the machine.
     pub states: usize,
     /// Its edges.
@@ -186,7 +188,7 @@ impl Plain {
             machine(snapshot)
         );
         if let Some(rate) = snapshot.success {
-            let _ = write!(line, ", success {}", percent(rate));
+            let _ = write!(line, ", success {}", success(rate, snapshot.episodes));
         }
         if !snapshot.losses.is_empty() {
             let _ = write!(line, ", losses {}", losses(snapshot));
@@ -283,8 +285,9 @@ fn style(bounded: bool) -> ProgressStyle {
 fn live_lines(snapshot: &Snapshot, history: &[f64]) -> Vec<String> {
     let line = |name: &str, text: &str| format!("  {name:<14}  {text}");
     let (steps, speed) = steps(snapshot);
-    let success = snapshot.success.map_or_else(|| "–".to_owned(), percent);
-    let success = format!("{success}  {}", sparkline(history));
+    let rate = snapshot.success;
+    let rate = rate.map_or_else(|| "–".to_owned(), |rate| success(rate, snapshot.episodes));
+    let success = format!("{rate}  {}", sparkline(history));
     let trace = snapshot.counterexample.as_deref().map(one_line);
     let mut lines = vec![
         line("steps", &format!("{steps}  ({speed} a second)")),
@@ -317,12 +320,12 @@ fn steps(snapshot: &Snapshot) -> (String, String) {
 }
 
 fn machine(snapshot: &Snapshot) -> String {
-    let count = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
-    format!(
-        "{}, {}",
+    let count = |n: usize, noun: &str| counted(n as u64, noun);
+    let (states, edges) = (
         count(snapshot.states, "state"),
-        count(snapshot.edges, "edge")
-    )
+        count(snapshot.edges, "edge"),
+    );
+    format!("{states}, {edges}")
 }
 
 /// `u0 -0.012/0.310`: of the policy and of the value estimates.
@@ -343,8 +346,15 @@ fn losses(snapshot: &Snapshot) -> String {
         .join("  ")
 }
 
-fn percent(rate: f64) -> String {
-    format!("{:.1} %", rate * 100.0)
+/// The share, and of how many episodes: one of a few says little.
+fn success(rate: f64, episodes: u64) -> String {
+    format!("{:.1} % of {}", rate * 100.0, counted(episodes, "episode"))
+}
+
+/// `1 state`, `2 states`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(number))
 }
 
 /// A bar a value, from 0 to 1.

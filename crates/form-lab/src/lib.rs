@@ -52,7 +52,7 @@ mod trained;
 mod transfer;
 
 pub use arena::{Arena, CopiesArena, GridArena, task};
-pub use atomic::{remove_unfinished, write_atomically, write_atomically_with};
+pub use atomic::{cannot, remove_unfinished, write_atomically, write_atomically_with};
 pub use config::{
     ActionsName, LearningConfig, Method, Preset, RunConfig, StartsName, StopConfig, TransferConfig,
     ViewName,
@@ -66,10 +66,10 @@ pub use metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
 pub use report::{LivePage, LivePort, Showing, write_report};
 pub use reproduce::{
     Conditions, Delivery, Evidence, Experiment, Finding, Order, Results, Trial, Workshop,
-    all_orders, findings_table, results_table, write_results,
+    all_orders, findings_table, recorded_runs, results_table, write_results,
 };
 pub use run_folder::{RunFolder, TrainingLock};
-pub use session::{FINAL, Finish, LATEST, Resumed, RunResult, Session};
+pub use session::{FINAL, Finish, LATEST, Resumed, RunResult, Session, extend};
 pub use staff::{Staffing, staff};
 pub use statistics::{
     CONFIDENCE, Interval, deviation, mean, mean_interval, median, proportion_interval, quantile,

@@ -21,8 +21,11 @@ pub use self::workshop::{Delivery, Workshop};
 use self::figures::figure;
 use self::findings::groups;
 use self::unseen::trials;
-use crate::atomic::write_atomically;
+use crate::atomic::{read_text, write_atomically};
 use crate::statistics::median;
+
+/// The table of all runs in a folder of results.
+const RUNS: &str = "runs.csv";
 
 /// What was written, and what is to be said of the paper's statements.
 #[derive(Clone, Debug)]
@@ -58,7 +61,7 @@ pub fn write_results(
             let _ = writeln!(figures, "![learning curves of {name}]({name}.svg)\n");
         }
     }
-    keep("runs.csv".to_owned(), runs_csv(deliveries)?.as_bytes())?;
+    keep(RUNS.to_owned(), runs_csv(deliveries)?.as_bytes())?;
     let evidence = Evidence {
         deliveries,
         unseen: &trials(workshop, deliveries)?,
@@ -87,6 +90,20 @@ pub fn write_results(
         }
     }
     Ok(Results { files, findings })
+}
+
+/// The names of the runs that a folder of results tells of; none where there are no results.
+pub fn recorded_runs(folder: &Path) -> Result<Vec<String>> {
+    let path = folder.join(RUNS);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let mut table = csv::Reader::from_reader(std::io::Cursor::new(read_text(&path)?));
+    let name = |row: csv::Result<csv::StringRecord>| -> Result<String> {
+        let row = row.with_context(|| format!("{}", path.display()))?;
+        Ok(row.get(0).unwrap_or_default().to_owned())
+    };
+    table.records().map(name).collect()
 }
 
 /// All runs, one a line.

@@ -4,6 +4,7 @@
 //! moment, goes on from there to the same result, to the byte; only what depends on the clock differs.
 
 mod books;
+mod extension;
 mod found;
 mod result;
 mod shown;
@@ -16,6 +17,7 @@ use anyhow::{Context, Result, bail};
 use form_core::Signature;
 use form_rl::{Checkpoint, Roles};
 
+pub use self::extension::extend;
 pub use self::result::RunResult;
 
 use self::books::{Books, write_machine};
@@ -151,6 +153,7 @@ impl<A: Arena> Session<A> {
         let place = || format!("{}", latest.display());
         let notes = Notes::of(&checkpoint).with_context(place)?;
         expect_config(&folder, &config, &notes)?;
+        notes.expect_task(&folder)?;
         let arena = arena(&RunConfig::open(&folder.config())?)?;
         let machine = (config.method.roles() != Roles::Unaided).then_some(&checkpoint.machine);
         let found = Found::read(&folder, &notes.tally, &checkpoint.signature, machine)?;
@@ -298,7 +301,11 @@ fn keep_task(path: &Path, task: &str) -> Result<()> {
 fn expect_config(folder: &RunFolder, config: &RunConfig, notes: &Notes) -> Result<()> {
     let path = folder.config();
     let before = RunConfig::from_toml(&notes.config, &path)?;
-    let differences = config.differences(&before)?;
+    let mut differences = config.differences(&before)?;
+    // How many there are at most is asked after every one of them, and nowhere else: more of them do not change those made.
+    if config.iterations > notes.tally.iteration {
+        differences.retain(|(name, ..)| name != "iterations");
+    }
     if differences.is_empty() {
         return Ok(());
     }

@@ -3,14 +3,16 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use form_core::{Machine, Trace};
+use form_env::Task;
 use form_learn::StopReason;
 use form_rl::Checkpoint;
 use serde::{Deserialize, Serialize};
 
 use crate::config::RunConfig;
 use crate::metrics::{MetricsRow, PoliciesRow, TimingsRow};
+use crate::run_folder::RunFolder;
 use crate::staff::Staffing;
 
 /// What a run has come to, apart from its machine, policies and worlds.
@@ -70,19 +72,39 @@ pub(crate) struct Notes {
     pub(crate) tally: Tally,
     /// The configuration, as a file: the checkpoint belongs to no other.
     pub(crate) config: String,
+    /// The task's file, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) task: Option<String>,
 }
 
 impl Notes {
-    pub(crate) fn new(tally: &Tally, config: &RunConfig) -> Result<Self> {
+    pub(crate) fn new(tally: &Tally, config: &RunConfig, task: Option<String>) -> Result<Self> {
         Ok(Self {
             tally: tally.clone(),
             config: config.to_toml()?,
+            task,
         })
     }
 
     pub(crate) fn of(checkpoint: &Checkpoint) -> Result<Self> {
         serde_json::from_str(&checkpoint.notes)
             .context("the checkpoint's notes are not those of a run")
+    }
+
+    /// Refuses a run whose task is not the one that its policies were trained in.
+    pub(crate) fn expect_task(&self, folder: &RunFolder) -> Result<()> {
+        let path = folder.task();
+        // One that is missing or cannot be read is an error of whoever needs it.
+        let (Some(before), Ok(now)) = (&self.task, Task::open(&path)) else {
+            return Ok(());
+        };
+        if now.to_toml() != *before {
+            bail!(
+                "{}: the task was changed since the checkpoint was written: put it back, or train a run of its own in the changed one",
+                path.display()
+            );
+        }
+        Ok(())
     }
 }
 

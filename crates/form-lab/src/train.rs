@@ -96,6 +96,12 @@ impl<A: Arena> Trainer<A> {
         }
         run.traces = traces;
         run.tally = notes.tally;
+        // It has been given more of them since.
+        if run.tally.ending == Some(Ending::OutOfIterations)
+            && run.tally.iteration < run.config.iterations
+        {
+            run.tally.ending = None;
+        }
         run.before = seconds;
         Ok(run)
     }
@@ -148,7 +154,7 @@ impl<A: Arena> Trainer<A> {
 
     /// Writes where it stands.
     pub fn save(&self, path: &std::path::Path) -> Result<()> {
-        let notes = Notes::new(&self.tally, &self.config)?;
+        let notes = Notes::new(&self.tally, &self.config, self.arena.task_file())?;
         let notes = serde_json::to_string(&notes)?;
         let next = stream(Purpose::Rollout, self.tally.iteration + 1);
         let random = generator(self.config.seed, next);
@@ -399,7 +405,9 @@ enum Lesson {
 /// The machine a run starts with.
 fn first_machine<A: Arena>(config: &RunConfig, arena: &A) -> Result<Machine> {
     if let Some(text) = &config.machine {
-        return text.parse().context("the machine of the configuration");
+        return text
+            .parse()
+            .context("the machine of the configuration (--machine, or `machine` in config.toml)");
     }
     match config.method {
         Method::Handcrafted => (arena.truth().cloned()).context(
@@ -414,7 +422,13 @@ pub(crate) fn cast<W: Worlds>(config: &RunConfig, worlds: &W, machine: &Machine)
     if roles == Roles::Unaided {
         return Ok(Cast::unaided(worlds.signature(), worlds.spec())?);
     }
-    let bound = machine.bind(worlds.signature())?;
+    let bound = machine.bind(worlds.signature()).with_context(|| {
+        format!(
+            "the machine {} does not fit what can be observed in the task {}",
+            machine.name(),
+            config.task
+        )
+    })?;
     Ok(Cast::new(bound, roles, config.progress, worlds.spec()))
 }
 

@@ -33,14 +33,21 @@ impl TrainedRun {
         let config = RunConfig::open(&folder.config())?;
         let checkpoints = [FINAL, LATEST].map(|name| folder.checkpoint(name));
         let Some(file) = checkpoints.into_iter().find(|file| file.exists()) else {
-            bail!(
-                "{} has no checkpoint yet: train it first, with `form train --resume {}`",
-                path.display(),
-                path.display()
-            );
+            let shown = path.display();
+            match folder.result().exists() {
+                true => bail!(
+                    "{shown} has no checkpoint any more, and the run is over: make it anew with `form train --config {} --out FOLDER`",
+                    folder.config().display()
+                ),
+                false => bail!(
+                    "{shown} has no checkpoint: make the run anew with `form train --config {} --out FOLDER`",
+                    folder.config().display()
+                ),
+            }
         };
         let (checkpoint, bytes) = read_checkpoint(&file)?;
         let notes = Notes::of(&checkpoint).with_context(|| format!("{}", file.display()))?;
+        notes.expect_task(&folder)?;
         Ok(Self {
             folder,
             config,

@@ -18,7 +18,7 @@ use crate::{Answer, output};
 ///
 /// Every figure is the median of several runs. Names select rows by their beginning.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  form bench learn --json")]
+#[command(after_help = "Examples:\n  form bench\n  form bench learn --json")]
 pub struct Args {
     /// The rows to measure, such as `machine.step` or `learn`; all of them if none is named
     names: Vec<String>,

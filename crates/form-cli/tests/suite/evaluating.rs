@@ -143,7 +143,7 @@ fn what_cannot_be_measured_is_refused() {
     fs::remove_file(&last).unwrap();
     done(path, "eval run --episodes 5");
     fs::remove_file(path.join("run/checkpoints/latest.safetensors")).unwrap();
-    refused("run has no checkpoint yet");
+    refused("run has no checkpoint any more, and the run is over");
     let outcome = run(path, "eval run --episodes 5 --require-success 2");
     assert!(
         outcome.stderr.contains("expected a share"),

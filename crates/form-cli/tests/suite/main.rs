@@ -12,8 +12,10 @@ mod explain;
 mod faults;
 #[cfg(target_os = "linux")]
 mod memory;
+mod program;
 mod reports;
 mod runs;
+mod stumbles;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod training;

@@ -14,6 +14,7 @@ use super::replays::{self, Showing};
 use crate::arena::is_file;
 use crate::atomic::{cannot, read_text};
 use crate::config::RunConfig;
+use crate::display::counted;
 use crate::metrics::{MetricsRow, PoliciesRow, Row, TimingsRow, read_good_rows};
 use crate::run_folder::RunFolder;
 use crate::session::RunResult;
@@ -67,7 +68,7 @@ pub(super) fn run(path: &Path, page: From<'_>, showing: Showing) -> Result<RunDa
         None => {
             UNFINISHED.clone_into(&mut run.status);
             run.message = match metrics.last() {
-                Some(row) => format!("not over: {} iterations so far", row.iteration),
+                Some(row) => format!("not over: {} so far", counted(row.iteration, "iteration")),
                 None => "not over: no iteration so far".to_owned(),
             };
         }

@@ -12,6 +12,7 @@ use form_core::{Machine, Signature, Trace, to_svg};
 
 use super::found::{Clock, Found};
 use crate::atomic::{append, cannot, write_atomically};
+use crate::display::counted;
 use crate::events::EventFile;
 use crate::metrics::{MetricsRow, PoliciesRow, Table, TimingsRow};
 use crate::run_folder::RunFolder;
@@ -198,12 +199,12 @@ fn scalars(iteration: &Iteration) -> Vec<(String, f64)> {
 fn line(iteration: &Iteration) -> String {
     let (metrics, timings) = (&iteration.metrics, &iteration.timings);
     let mut line = format!(
-        "{:.1} s: iteration {}: {} steps, {:.0} a second, {} episodes",
+        "{:.1} s: iteration {}: {} steps, {:.0} a second, {}",
         timings.seconds,
         metrics.iteration,
         metrics.steps,
         timings.steps_per_second,
-        metrics.episodes
+        counted(metrics.episodes, "episode")
     );
     if let Some(success) = metrics.success {
         let _ = write!(line, ", success {:.1} %", 100.0 * success);

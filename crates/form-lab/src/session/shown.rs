@@ -3,7 +3,7 @@
 use form_core::{Signature, Trace};
 
 use crate::arena::Arena;
-use crate::display::{PolicyLosses, Snapshot};
+use crate::display::{PolicyLosses, Snapshot, counted};
 use crate::tally::{Iteration, Relearnt};
 use crate::train::Trainer;
 
@@ -16,6 +16,7 @@ pub(super) fn snapshot<A: Arena>(trainer: &Trainer<A>, iteration: &Iteration) ->
         steps: iteration.metrics.steps,
         steps_per_second: iteration.timings.steps_per_second,
         success: iteration.metrics.success,
+        episodes: iteration.metrics.episodes,
         states: machine.states().len(),
         edges: machine.edges().len(),
         counterexample: (trainer.traces().last()).map(|trace| in_words(trace, signature)),
@@ -36,10 +37,10 @@ pub(super) fn machine<A: Arena>(trainer: &Trainer<A>, learnt: &Relearnt) -> Stri
         false => "the best in the time allowed",
     };
     let mut text = format!(
-        "iteration {}: machine {:03} learnt from {} traces in {:.1} ms, {proven}",
+        "iteration {}: machine {:03} learnt from {} in {:.1} ms, {proven}",
         trainer.tally().iteration,
         trainer.tally().relearnings,
-        trainer.traces().len(),
+        counted(trainer.traces().len() as u64, "trace"),
         1000.0 * learnt.time.as_secs_f64()
     );
     for staffing in &learnt.staffing {

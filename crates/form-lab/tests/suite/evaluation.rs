@@ -154,5 +154,8 @@ fn what_cannot_be_evaluated_is_named() {
     }
     fs::remove_file(&latest).unwrap();
     let message = said(&path);
-    assert!(message.contains("has no checkpoint yet"), "{message}");
+    assert!(
+        message.contains("run has no checkpoint: make the run anew"),
+        "{message}"
+    );
 }

@@ -1,0 +1,26 @@
+//! `form completions`: what a shell needs to complete the commands, their options and what they take.
+
+use anyhow::Result;
+use clap_complete::{Shell, generate};
+
+use crate::{Answer, output};
+
+/// Print what a shell needs to complete these commands
+///
+/// The script goes to standard output: put it where the shell looks for such scripts, or source it.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  form completions bash > ~/.local/share/bash-completion/completions/form\n  form completions zsh > ~/.zfunc/_form\n  form completions fish > ~/.config/fish/completions/form.fish"
+)]
+pub struct Args {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+pub fn run(args: &Args) -> Result<Answer> {
+    let mut script = Vec::new();
+    generate(args.shell, &mut crate::command(), "form", &mut script);
+    output::write_bytes(None, &script)?;
+    Ok(Answer::Yes)
+}

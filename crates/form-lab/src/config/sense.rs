@@ -1,0 +1,54 @@
+//! Which settings make no sense, and why: what they are called in the file, and what would be wrong with such a run.
+
+use anyhow::{Result, anyhow, bail};
+
+use super::RunConfig;
+
+impl RunConfig {
+    /// Refuses what makes no sense.
+    pub fn check(&self) -> Result<()> {
+        self.ppo.check().map_err(|error| match error {
+            // As it is called in the file.
+            form_rl::Error::Setting { .. } => anyhow!("ppo.{error}"),
+            other => other.into(),
+        })?;
+        if self.iterations == 0 {
+            bail!("iterations = 0: there must be one at least");
+        }
+        if self.learning.max_states == 0 {
+            bail!(
+                "learning.max_states = 0: a machine has one at least, beside the accepting and the rejecting one"
+            );
+        }
+        if self.learning.max_disjuncts == 0 {
+            bail!("learning.max_disjuncts = 0: there must be one edge at least");
+        }
+        if i64::try_from(self.seed).is_err() {
+            bail!("seed = {}: it must be at most {}", self.seed, i64::MAX);
+        }
+        if self.worlds == 0 {
+            bail!("worlds = 0: there must be one at least");
+        }
+        if self.steps() == 0 {
+            bail!(
+                "ppo.train_batch = {}: fewer than the {} worlds, so none of them would take a step",
+                self.ppo.train_batch,
+                self.worlds
+            );
+        }
+        if self.network.memory > 0 && !self.steps().is_multiple_of(self.network.sequence.max(1)) {
+            bail!(
+                "network.sequence = {}: the {} steps of a world in an iteration are no multiple of it",
+                self.network.sequence,
+                self.steps()
+            );
+        }
+        if self.stop.episodes == 0 {
+            bail!("stop.episodes = 0: a success rate needs one at least");
+        }
+        if self.learning.explore == 0 {
+            bail!("learning.explore = 0: nothing would ever be observed");
+        }
+        Ok(())
+    }
+}
