@@ -78,7 +78,8 @@ pub fn ask(program: &Path, arguments: &[&str], patience: Duration) -> Result<Str
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
