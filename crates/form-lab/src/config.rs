@@ -2,6 +2,8 @@
 //!
 //! A configuration starts from a [`Preset`] and a [`Method`] and is changed key by key; in a run's folder it is `config.toml`.
 
+mod check;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -351,38 +353,6 @@ impl RunConfig {
         place.insert(name.to_owned(), value);
         let changed = toml::Value::Table(table).try_into::<Self>();
         *self = changed.map_err(|error| anyhow::anyhow!("{key}: {}", error.message()))?;
-        Ok(())
-    }
-
-    /// Refuses what makes no sense.
-    pub fn check(&self) -> Result<()> {
-        self.ppo.check()?;
-        if i64::try_from(self.seed).is_err() {
-            bail!("seed = {}: it must be at most {}", self.seed, i64::MAX);
-        }
-        if self.worlds == 0 {
-            bail!("worlds = 0: there must be one at least");
-        }
-        if self.steps() == 0 {
-            bail!(
-                "ppo.train_batch = {}: fewer than the {} worlds, so none of them would take a step",
-                self.ppo.train_batch,
-                self.worlds
-            );
-        }
-        if self.network.memory > 0 && !self.steps().is_multiple_of(self.network.sequence.max(1)) {
-            bail!(
-                "network.sequence = {}: the {} steps of a world in an iteration are no multiple of it",
-                self.network.sequence,
-                self.steps()
-            );
-        }
-        if self.stop.episodes == 0 {
-            bail!("stop.episodes = 0: a success rate needs one at least");
-        }
-        if self.learning.explore == 0 {
-            bail!("learning.explore = 0: nothing would ever be observed");
-        }
         Ok(())
     }
 

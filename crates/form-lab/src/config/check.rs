@@ -1,0 +1,77 @@
+//! What a configuration may ask for: what makes no sense is refused, and so is what no machine has room for.
+
+use anyhow::{Result, bail};
+
+use super::RunConfig;
+
+/// The most worlds, maps, samples of an iteration, and edges between two states that a run may ask for: far beyond what is of
+/// use, and what can still be refused before the memory is gone.
+const MOST_WORLDS: usize = 1 << 16;
+const MOST_LAYOUTS: usize = 1 << 22;
+const LARGEST_BATCH: usize = 1 << 26;
+const MOST_DISJUNCTS: usize = 64;
+
+impl RunConfig {
+    /// Refuses what makes no sense.
+    pub fn check(&self) -> Result<()> {
+        self.ppo.check()?;
+        if i64::try_from(self.seed).is_err() {
+            bail!("seed = {}: it must be at most {}", self.seed, i64::MAX);
+        }
+        if self.worlds == 0 {
+            bail!("worlds = 0: there must be one at least");
+        }
+        if self.steps() == 0 {
+            bail!(
+                "ppo.train_batch = {}: fewer than the {} worlds, so none of them would take a step",
+                self.ppo.train_batch,
+                self.worlds
+            );
+        }
+        if self.network.memory > 0 && !self.steps().is_multiple_of(self.network.sequence.max(1)) {
+            bail!(
+                "network.sequence = {}: the {} steps of a world in an iteration are no multiple of it",
+                self.network.sequence,
+                self.steps()
+            );
+        }
+        if self.stop.episodes == 0 {
+            bail!("stop.episodes = 0: a success rate needs one at least");
+        }
+        if self.learning.explore == 0 {
+            bail!("learning.explore = 0: nothing would ever be observed");
+        }
+        self.check_limits()
+    }
+
+    /// Refuses what no machine has room or time for, and what is no number.
+    fn check_limits(&self) -> Result<()> {
+        let counts = [
+            ("worlds", self.worlds, MOST_WORLDS),
+            ("layouts", self.layouts, MOST_LAYOUTS),
+            ("ppo.train_batch", self.ppo.train_batch, LARGEST_BATCH),
+            ("learning.explore", self.learning.explore, LARGEST_BATCH),
+            (
+                "learning.max_disjuncts",
+                self.learning.max_disjuncts,
+                MOST_DISJUNCTS,
+            ),
+        ];
+        for (name, value, most) in counts {
+            if value > most {
+                bail!("{name} = {value}: it must be at most {most}");
+            }
+        }
+        let shares = [
+            ("stop.success", self.stop.success),
+            ("stop.crossing", self.stop.crossing),
+            ("stop.fall", self.stop.fall),
+        ];
+        for (name, value) in shares {
+            if value.is_nan() {
+                bail!("{name} = {value}: it must be a number");
+            }
+        }
+        Ok(())
+    }
+}
