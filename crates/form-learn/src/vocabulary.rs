@@ -159,9 +159,9 @@ mod tests {
         let atoms = ["p(a,b)", "p(a,c)", "p(d,e)"].map(str::to_owned);
         let expected = [
             "exists X, Y. p(X, Y)",
-            "exists Y. p(a, Y)",
+            "exists X. p(a, X)",
             "forall X, Y. p(X, Y)",
-            "forall Y. p(a, Y)",
+            "forall X. p(a, X)",
             "p(a, b)",
             "p(a, c)",
             "p(d, e)",

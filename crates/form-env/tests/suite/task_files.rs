@@ -89,8 +89,8 @@ fn mistakes_in_machines_of_several_lines_are_found_where_they_are() {
         let text = format!("name = \"x\"\nmachine = {machine}\nroom = \"paper\"\n");
         Task::from_toml(&text).unwrap_err().to_string()
     };
-    for machine in ["\"a日\\n\"", "\"日\\n\"", "'''日\n'''", "'''\na日'''"] {
-        let line = if machine.ends_with("\na日'''") { 3 } else { 2 };
+    for machine in ["\"a日\\n\"", "\"日\\n\"", "'''日\n'''", "'''\na日\n'''"] {
+        let line = if machine.starts_with("'''\n") { 3 } else { 2 };
         assert!(
             at(machine).starts_with(&format!("{line}:1: ")),
             "{}",
