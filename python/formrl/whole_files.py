@@ -10,6 +10,9 @@ from pathlib import Path
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Writes a file, all or nothing, in place of the one that is there."""
     path = Path(path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # A file would take its place: whoever may do that would have no /dev/null any more.
+        raise OSError(f"{path}: a pipe or a device, not a file")
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".partial-", delete=False) as partial:
         try:
             partial.write(data)

@@ -17,6 +17,12 @@ pub fn replace<T>(
     let Some(name) = path.file_name() else {
         return Err(failed(std::io::ErrorKind::IsADirectory.into()));
     };
+    // A file would take its place: whoever may do that would have no /dev/null any more.
+    let kind = path.metadata().map(|found| found.file_type());
+    if kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
+        let problem = "a pipe or a device, not a file";
+        return Err(failed(std::io::Error::other(problem)));
+    }
     let mut temporary = name.to_owned();
     temporary.push(format!(".{}.tmp", std::process::id()));
     let temporary = path.with_file_name(temporary);

@@ -1,11 +1,13 @@
 """Machines: read, written, built, checked, drawn, ground and compared."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 import formrl
 from formrl import Edge, Machine, Signature
+from formrl.whole_files import write_whole
 
 
 def test_parts(machine: Machine) -> None:
@@ -127,3 +129,13 @@ def test_signatures() -> None:
         signature[4]
     with pytest.raises(formrl.LabelError):
         signature.index("lava")
+
+
+def test_pipes_are_not_replaced_by_files(machine: Machine, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(formrl.FormError, match="a pipe or a device"):
+        machine.write(pipe)
+    with pytest.raises(OSError, match="a pipe or a device"):
+        write_whole(pipe, b"1")
+    assert pipe.is_fifo()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Stdin};
+use std::io::{IsTerminal, Read, Stdin};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -114,11 +114,20 @@ pub fn bind(
     })
 }
 
+/// The most bytes of a machine file: a device, or a pipe, can have no end.
+const LARGEST_TEXT: u64 = 1 << 28;
+
 /// The text of a file, or of standard input for `-`, without a byte order mark.
 pub fn text(path: &Path) -> Result<String> {
     let mut bytes = Vec::new();
-    let read = reader(path)?.read_to_end(&mut bytes);
+    let read = (reader(path)?.take(LARGEST_TEXT + 1)).read_to_end(&mut bytes);
     read.with_context(|| format!("cannot read {}", name(path)))?;
+    if bytes.len() as u64 > LARGEST_TEXT {
+        bail!(
+            "{}: more than {LARGEST_TEXT} bytes, which no machine file has",
+            name(path)
+        );
+    }
     if bytes.starts_with(&[0x1f, 0x8b]) {
         bail!("{}: gzipped; only trace files are read so", name(path));
     }
@@ -191,7 +200,7 @@ static SPOOLED: Mutex<BTreeMap<PathBuf, NamedTempFile>> = Mutex::new(BTreeMap::n
 /// Copies standard input or a pipe to a temporary file; a plain file can be read again as it is.
 fn spool(path: &Path) -> Result<()> {
     let plain = !is_standard_input(path) && path.metadata().is_ok_and(|found| found.is_file());
-    if plain || path.is_dir() || !is_standard_input(path) && !path.exists() {
+    if plain || is_device(path) || path.is_dir() || !is_standard_input(path) && !path.exists() {
         return Ok(());
     }
     if is_standard_input(path)
@@ -208,6 +217,20 @@ fn spool(path: &Path) -> Result<()> {
     let mut spooled = SPOOLED.lock().unwrap_or_else(PoisonError::into_inner);
     spooled.insert(path.to_owned(), copy);
     Ok(())
+}
+
+/// Whether a path leads to a device that is no terminal. It can be opened again, and may have no end: a copy would fill the disk.
+#[cfg(unix)]
+fn is_device(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = path.metadata().map(|found| found.file_type());
+    kind.is_ok_and(|kind| kind.is_char_device())
+        && !File::open(path).is_ok_and(|device| device.is_terminal())
+}
+
+#[cfg(not(unix))]
+fn is_device(_path: &Path) -> bool {
+    false
 }
 
 /// What messages call the file.

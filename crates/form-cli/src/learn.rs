@@ -136,7 +136,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         };
         output::write(
             args.output.as_deref(),
-            &write(data.signature(), &traces, &options, args.max_states),
+            &write(data.signature(), &traces, &options, args.max_states)?,
         )?;
         return Ok(Answer::Yes);
     }

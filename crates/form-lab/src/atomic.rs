@@ -4,7 +4,7 @@
 //! is left of it when the power fails, is the old text or the new one.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -27,6 +27,8 @@ pub fn write_atomically_with(
     if target.is_dir() {
         bail!("cannot write {}: it is a folder", path.display());
     }
+    // A file would take its place: whoever may do that would have no /dev/null any more.
+    refuse_pipes(&target)?;
     let replaced = || -> io::Result<()> {
         let folder = match target.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -139,9 +141,36 @@ fn full(error: io::Error) -> anyhow::Error {
     anyhow!(system).context(advice)
 }
 
+/// Refuses pipes and devices, which no run has in its folder: the first may keep whoever opens them waiting for ever, the
+/// second have no end. What is not there is no obstacle.
+pub(crate) fn refuse_pipes(path: &Path) -> Result<()> {
+    let kind = path.metadata().map(|found| found.file_type());
+    if kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
+        bail!(
+            "{} is a pipe or a device, not a file: name or put a file there",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+/// Opens a file for reading.
+pub(crate) fn open_file(path: &Path) -> Result<File> {
+    refuse_pipes(path)?;
+    File::open(path).map_err(|error| cannot("read", path, error))
+}
+
+/// Reads a file; an error names it.
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = open_file(path)?.read_to_end(&mut bytes);
+    read.map_err(|error| cannot("read", path, error))?;
+    Ok(bytes)
+}
+
 /// Reads a text file; an error names it.
 pub fn read_text(path: &Path) -> Result<String> {
-    let bytes = fs::read(path).map_err(|error| cannot("read", path, error))?;
+    let bytes = read_bytes(path)?;
     String::from_utf8(bytes).with_context(|| format!("cannot read {}: not text", path.display()))
 }
 
@@ -260,5 +289,39 @@ mod tests {
         );
         fs::write(&file, b"\xff").unwrap();
         assert!(format!("{:#}", read_text(&file).unwrap_err()).contains("not text"));
+    }
+
+    /// A pipe that nobody writes to, and a device without end: reading either would never be over.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_cannot_be_read_to_its_end_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let device = folder.path().join("device");
+        std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
+        for path in [pipe, device] {
+            let message = format!("{:#}", read_text(&path).unwrap_err());
+            assert!(message.contains("a pipe or a device"), "{message}");
+        }
+    }
+
+    /// Not with a device: without the refusal, a test that is run by the administrator would take it away from everybody.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_pipe_is_not_replaced_by_a_file() {
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&pipe, &link).unwrap();
+        for path in [&pipe, &link] {
+            let message = format!("{:#}", write_atomically(path, b"1").unwrap_err());
+            assert!(message.contains("a pipe or a device"), "{message}");
+            assert!(pipe.metadata().unwrap().file_type().is_fifo());
+        }
     }
 }

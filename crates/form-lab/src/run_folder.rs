@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use crate::arena::is_file;
-use crate::atomic::{cannot, read_text, remove_unfinished, write_atomically};
+use crate::atomic::{cannot, read_text, refuse_pipes, remove_unfinished, write_atomically};
 
 const CONFIG: &str = "config.toml";
 const TASK: &str = "task.toml";
@@ -181,7 +181,7 @@ impl RunFolder {
     /// The name of the run's task: what the configuration says, or what the file says that it leads to.
     pub fn task_name(&self, task: &str) -> String {
         let named = || -> Option<String> {
-            let text = fs::read_to_string(self.path.join(task)).ok()?;
+            let text = read_text(&self.path.join(task)).ok()?;
             let name = text.parse::<toml::Table>().ok()?.remove("name")?;
             Some(name.as_str()?.to_owned())
         };
@@ -293,6 +293,7 @@ impl RunFolder {
 
     fn lock(&self) -> Result<TrainingLock> {
         let path = self.path.join(LOCK);
+        refuse_pipes(&path)?;
         let file = File::options()
             .create(true)
             .truncate(false)
@@ -378,6 +379,18 @@ mod tests {
         drop(lock);
         let (_run, _lock) = RunFolder::resume(folder.path()).unwrap();
         assert!(!unfinished.exists());
+    }
+
+    /// Opening it would wait for somebody at its other end.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_pipe_is_no_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = folder.path().join(LOCK);
+        let made = std::process::Command::new("mkfifo").arg(&lock).status();
+        assert!(made.unwrap().success());
+        let message = said(RunFolder::create(folder.path(), ""));
+        assert!(message.contains(".lock is a pipe"), "{message}");
     }
 
     #[test]

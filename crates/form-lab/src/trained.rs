@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use form_rl::{Agent, Checkpoint};
 
-use crate::atomic::cannot;
+use crate::atomic::read_bytes;
 use crate::config::RunConfig;
 use crate::run_folder::RunFolder;
 use crate::session::{FINAL, LATEST};
@@ -82,12 +82,11 @@ impl TrainedRun {
 
 /// A checkpoint, and what was in its file.
 pub(crate) fn read_checkpoint(file: &Path) -> Result<(Checkpoint, Vec<u8>)> {
-    let read = || std::fs::read(file).map_err(|error| cannot("read", file, error));
     loop {
-        let bytes = read()?;
+        let bytes = read_bytes(file)?;
         let checkpoint = Checkpoint::load(file).context("the checkpoint cannot be read")?;
         // One that a run replaced meanwhile is read again.
-        if read()? == bytes {
+        if read_bytes(file)? == bytes {
             return Ok((checkpoint, bytes));
         }
     }

@@ -14,7 +14,7 @@ use form_rl::{Cast, Checkpoint, Fate, Inheritance, Roles};
 use serde::{Deserialize, Serialize};
 
 use crate::arena::Arena;
-use crate::atomic::write_atomically;
+use crate::atomic::{read_bytes, write_atomically};
 use crate::config::{RunConfig, TransferConfig};
 use crate::run_folder::RunFolder;
 use crate::session::Session;
@@ -139,7 +139,7 @@ pub fn begin_transfer<A: Arena>(
     };
     let keep = |folder: &RunFolder| {
         let origin = folder.path().join(ORIGIN);
-        if origin.exists() && !std::fs::read(&origin).is_ok_and(|found| found == bytes) {
+        if origin.exists() && !read_bytes(&origin).is_ok_and(|found| found == bytes) {
             bail!(
                 "{} is another one: name another folder with --out",
                 origin.display()

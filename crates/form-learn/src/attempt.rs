@@ -99,24 +99,28 @@ pub(crate) struct Attempt {
 
 impl Attempt {
     /// Begins with the shortest traces. What refuted smaller machines is mostly of no use for larger ones, and would slow
-    /// them down.
-    pub(crate) fn new(given: &Given, states: usize, watch: &Watch) -> Self {
+    /// them down. Nothing if a limit was reached meanwhile.
+    pub(crate) fn new(given: &Given, states: usize, watch: &Watch) -> Option<Self> {
         Self::knowing(given, (states, given.seeds()), watch)
     }
 
     /// Begins with what another one knows.
-    pub(crate) fn knowing(given: &Given, (states, tree): (usize, Tree), watch: &Watch) -> Self {
+    pub(crate) fn knowing(
+        given: &Given,
+        (states, tree): (usize, Tree),
+        watch: &Watch,
+    ) -> Option<Self> {
         let observations = given.data.observations();
         let mut encoding =
-            Encoding::new(given.shape(states), &given.candidates, observations, watch);
+            Encoding::new(given.shape(states), &given.candidates, observations, watch)?;
         encoding.extend(&tree, observations);
-        Self {
+        Some(Self {
             planted: tree.len(),
             tree,
             encoding,
             counterexamples: 0,
             observations: observations.len(),
-        }
+        })
     }
 
     /// The parts of traces that it knows, for another attempt with the same number of states.

@@ -47,6 +47,18 @@ pub enum Error {
         problem: String,
     },
 
+    /// A signature whose atoms, alone and quantified, are too many to make edges of.
+    #[error(
+        "the {atoms} atoms of the signature make more than {limit} that could stand on an edge, quantified ones included: leave out those \
+         that no edge needs, or give them fewer arguments"
+    )]
+    Vocabulary {
+        /// The atoms of the signature.
+        atoms: usize,
+        /// The most there may be, with the quantified ones.
+        limit: usize,
+    },
+
     /// A machine that an independent check refutes: it contradicts a trace or is not deterministic. Always a defect of
     /// the solver or of the encoding.
     #[error("the machine that was found is wrong, please report it: {problem}")]

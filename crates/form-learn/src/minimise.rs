@@ -107,7 +107,9 @@ fn side_by_side(
         let prover = (!known).then(|| {
             let (watch, refuted, known) = (watch.and(&over), refuted.clone(), attempt.known());
             scope.spawn(move || {
-                let mut prover = Attempt::knowing(given, known, &watch);
+                let Some(mut prover) = Attempt::knowing(given, known, &watch) else {
+                    return (Answer::Undecided, Effort::default());
+                };
                 let answer = prover.ask(given, &[], None);
                 refuted.store(matches!(answer, Answer::Nothing), Ordering::Relaxed);
                 (answer, prover.effort())
@@ -245,14 +247,14 @@ mod tests {
         let steps = ["a", "b", "c"].map(|atom| signature.observation([atom]).unwrap());
         data.add(&Trace::new(Kind::Goal, steps));
         let given = Given {
-            candidates: vocabulary(&signature, true),
+            candidates: vocabulary(&signature, true).unwrap(),
             signature,
             options,
             data,
         };
         let interrupt = Arc::new(AtomicBool::new(false));
         let watch = Watch::default().and(&interrupt);
-        let mut attempt = Attempt::new(&given, 1, &watch);
+        let mut attempt = Attempt::new(&given, 1, &watch).unwrap();
         let mut progress = Progress::default();
         let Answer::Found(design) = cheapest(&mut attempt, &given, &mut progress, None) else {
             panic!("there is one")

@@ -52,7 +52,8 @@ impl Learner {
             given: Given {
                 signature: signature.clone(),
                 options: options.clone(),
-                candidates: vocabulary(signature, options.first_order),
+                // Too many of them are an error, which `learn` tells of.
+                candidates: vocabulary(signature, options.first_order).unwrap_or_default(),
                 data: Data::default(),
             },
             states: 1,
@@ -102,6 +103,9 @@ impl Learner {
             return Ok(Outcome::Minimal(learnt));
         }
         let watch = Watch::new(limits);
+        if self.given.candidates.len() < self.given.signature.len() {
+            vocabulary(&self.given.signature, self.given.options.first_order)?;
+        }
         Ok(match self.search(limits, &watch) {
             Ok(learnt) => {
                 self.trust(&learnt)?;
@@ -168,7 +172,10 @@ impl Learner {
                     attempt.encoding().watch(watch);
                     attempt
                 }
-                none => none.insert(Attempt::new(&self.given, self.states, watch)),
+                none => none.insert(
+                    Attempt::new(&self.given, self.states, watch)
+                        .ok_or_else(|| Stop(watch.reason().unwrap_or(StopReason::Interrupted)))?,
+                ),
             };
             let found = smallest(attempt, &self.given, &mut self.progress, watch);
             let after = attempt.effort();

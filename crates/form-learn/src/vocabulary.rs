@@ -1,6 +1,10 @@
 //! The atoms that edges may be made of, in the order of the tie-break: quantified before ground, then by name.
 
+use std::collections::{BTreeSet, HashSet};
+
 use form_core::{Atom, AtomSet, GroundAtom, Name, QuantifiedAtom, Quantifier, Signature, Term};
+
+use crate::error::{Error, Result};
 
 /// An atom that may stand on an edge.
 #[derive(Clone, Debug)]
@@ -25,11 +29,20 @@ impl Candidate {
     }
 }
 
+/// The most candidates there may be. Tables and clauses of an encoding grow with their square: with more of them, memory would be
+/// gone before any limit is asked.
+const MOST: usize = 1 << 13;
+
 /// The candidates of a signature; quantified ones only in first-order mode.
-pub(crate) fn vocabulary(signature: &Signature, first_order: bool) -> Vec<Candidate> {
+pub(crate) fn vocabulary(signature: &Signature, first_order: bool) -> Result<Vec<Candidate>> {
+    let too_many = || Error::Vocabulary {
+        atoms: signature.len(),
+        limit: MOST,
+    };
+    let room = MOST.checked_sub(signature.len()).ok_or_else(too_many)?;
     let mut candidates = Vec::new();
     if first_order {
-        let patterns = patterns(signature);
+        let patterns = patterns(signature, room / 2).ok_or_else(too_many)?;
         for quantifier in [Quantifier::Exists, Quantifier::Forall] {
             for (predicate, terms) in &patterns {
                 let atom =
@@ -54,45 +67,130 @@ pub(crate) fn vocabulary(signature: &Signature, first_order: bool) -> Vec<Candid
             ground: !atom.constants().is_empty(),
         });
     }
-    candidates
+    Ok(candidates)
 }
 
+/// A predicate and its arguments.
+type Pattern = (Name, Vec<Term>);
+
 /// What can be quantified: every predicate over all its arguments, and, for more than one argument, over some of them
-/// where at least two atoms agree in the others.
-fn patterns(signature: &Signature) -> Vec<(Name, Vec<Term>)> {
-    let mut patterns: Vec<(Name, Vec<Term>)> = Vec::new();
-    let mut add = |pattern: (Name, Vec<Term>)| {
-        if !patterns.contains(&pattern) {
-            patterns.push(pattern);
-        }
-    };
+/// where at least two atoms agree in the others. Nothing if there are more than `most`.
+fn patterns(signature: &Signature, most: usize) -> Option<Vec<Pattern>> {
+    let mut known: HashSet<Pattern> = HashSet::new();
+    let mut patterns = Vec::new();
     for atom in signature.atoms() {
-        let arity = atom.constants().len();
-        if arity == 0 {
+        let constants = atom.constants();
+        if constants.is_empty() {
             continue;
         }
-        add((
-            atom.predicate().clone(),
-            (0..arity as u32).map(Term::Variable).collect(),
-        ));
-        // One argument is fixed at a time, then two, …: as bits, most variables first.
-        let mut fixings: Vec<u32> = (1..(1_u32 << arity.min(16)) - 1).collect();
-        fixings.sort_by_key(|bits| bits.count_ones());
-        for fixed in fixings {
-            let agree = |other: &&GroundAtom| {
-                other.predicate() == atom.predicate()
-                    && other.constants().len() == arity
-                    && (0..arity)
-                        .all(|i| fixed >> i & 1 == 0 || other.constants()[i] == atom.constants()[i])
+        for fixed in fixings(signature, atom, most)? {
+            let term = |i: usize| match is_in(fixed, i) {
+                false => Term::Variable(i as u32),
+                true => Term::Constant(constants[i].clone()),
             };
-            if signature.atoms().iter().filter(agree).count() >= 2 {
-                let term = |i: usize| match fixed >> i & 1 {
-                    0 => Term::Variable(i as u32),
-                    _ => Term::Constant(atom.constants()[i].clone()),
-                };
-                add((atom.predicate().clone(), (0..arity).map(term).collect()));
+            let terms = (0..constants.len()).map(term).collect();
+            let pattern = (atom.predicate().clone(), terms);
+            if known.insert(pattern.clone()) {
+                patterns.push(pattern);
             }
         }
+        if patterns.len() > most {
+            return None;
+        }
     }
-    patterns
+    Some(patterns)
+}
+
+/// Which arguments of an atom may be fixed, as bits: none, then one at a time, then two, … Nothing if there are more than `most`
+/// such choices.
+fn fixings(signature: &Signature, atom: &GroundAtom, most: usize) -> Option<Vec<u64>> {
+    let constants = atom.constants();
+    let mut found = BTreeSet::from([0]);
+    for other in signature.atoms() {
+        let alike = other.predicate() == atom.predicate()
+            && other.constants().len() == constants.len()
+            && other != atom;
+        if !alike {
+            continue;
+        }
+        // Where the two agree, and with that in any part of it. Arguments beyond the last bit are never fixed.
+        let agree = (constants.iter().zip(other.constants()).take(64).enumerate())
+            .filter(|(_, (mine, others))| mine == others)
+            .fold(0_u64, |bits, (i, _)| bits | 1 << i);
+        if found.contains(&agree) {
+            continue;
+        }
+        if 1_usize.checked_shl(agree.count_ones())? > most {
+            return None;
+        }
+        let mut part = agree;
+        while part != 0 {
+            found.insert(part);
+            part = (part - 1) & agree;
+        }
+    }
+    let mut found: Vec<u64> = found.into_iter().collect();
+    found.sort_by_key(|bits| bits.count_ones());
+    Some(found)
+}
+
+fn is_in(bits: u64, i: usize) -> bool {
+    i < 64 && bits >> i & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(atoms: &[String]) -> Result<Vec<String>> {
+        let signature = Signature::parse(atoms).unwrap();
+        let candidates = vocabulary(&signature, true)?;
+        Ok(candidates.iter().map(|c| c.atom.to_string()).collect())
+    }
+
+    /// Atoms of so many arguments that differ in the first one.
+    fn wide(arity: usize) -> Vec<String> {
+        let rest = ",a".repeat(arity - 1);
+        ["x", "y"].map(|first| format!("p({first}{rest})")).into()
+    }
+
+    #[test]
+    fn arguments_are_fixed_where_two_atoms_agree_in_them() {
+        let atoms = ["p(a,b)", "p(a,c)", "p(d,e)"].map(str::to_owned);
+        let expected = [
+            "exists X, Y. p(X, Y)",
+            "exists X. p(a, X)",
+            "forall X, Y. p(X, Y)",
+            "forall X. p(a, X)",
+            "p(a, b)",
+            "p(a, c)",
+            "p(d, e)",
+        ];
+        assert_eq!(written(&atoms).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_number_of_arguments_may_be_any() {
+        // All parts of the two arguments in which the atoms agree.
+        assert_eq!(written(&wide(3)).unwrap().len(), 2 * 4 + 2);
+        assert_eq!(written(&wide(11)).unwrap().len(), 2 * 1024 + 2);
+        // Nobody agrees with anybody, however many arguments there are.
+        let arguments = |of: &str| (0..100).map(|i| format!("{of}{i}")).collect::<Vec<_>>();
+        let atoms = ["a", "b"].map(|of| format!("p({})", arguments(of).join(",")));
+        assert_eq!(written(&atoms).unwrap().len(), 2 + 2);
+    }
+
+    #[test]
+    fn too_many_candidates_are_an_error_and_not_the_end_of_the_memory() {
+        for arity in [14, 17, 33, 65, 100] {
+            let message = written(&wide(arity)).unwrap_err().to_string();
+            assert!(
+                message.starts_with("the 2 atoms of the signature"),
+                "{message}"
+            );
+        }
+        let atoms: Vec<String> = (0..=MOST).map(|i| format!("p{i}")).collect();
+        assert!(written(&atoms).is_err());
+        assert_eq!(written(&atoms[1..]).unwrap().len(), MOST);
+    }
 }

@@ -54,6 +54,11 @@ impl Watch {
         self.seen.get().copied()
     }
 
+    /// Something while the search need not end, so that `?` leaves what takes long.
+    pub(crate) fn goes_on(&self) -> Option<()> {
+        self.reason().is_none().then_some(())
+    }
+
     fn reason_now(&self) -> Option<StopReason> {
         if self
             .interrupts

@@ -305,6 +305,28 @@ fn a_full_disk() {
     );
 }
 
+/// Neither memory nor disk is filled with what has no end.
+#[cfg(target_os = "linux")]
+#[test]
+fn devices_without_end() {
+    for (arguments, reason) in [
+        (
+            &["show", "/dev/zero"][..],
+            "/dev/zero: more than 268435456 bytes",
+        ),
+        (&["traces", "/dev/zero"], "/dev/zero:1: bytes in one line"),
+        (&["traces", "/dev/urandom"], "/dev/urandom:"),
+        (
+            &["ground", "good/red_goal.form", "--signature", "/dev/zero"],
+            "/dev/zero: bytes in a list of atoms",
+        ),
+    ] {
+        let outcome = refused(arguments, "", 2);
+        let stderr = &outcome.stderr;
+        assert!(stderr.starts_with(&format!("error: {reason}")), "{stderr}");
+    }
+}
+
 /// The hostile files ask for a shell: nothing of the sort may have happened.
 #[test]
 fn nothing_is_evaluated() {

@@ -4,21 +4,20 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 
-use flate2::bufread::MultiGzDecoder;
 use rayon::prelude::*;
 
+use super::archive::Gunzip;
 use super::line::{self, Line, LineFault, Sink};
-use super::sink::{Collector, Interner, short};
+use super::sink::{Collector, Interner};
 use super::trace::{Kind, Trace};
 use crate::error::{Error, Result};
-use crate::logic::atom::GroundAtom;
 use crate::logic::atom_set::AtomSet;
 use crate::logic::signature::Signature;
 
 /// A trace file being read: where it comes from and its bytes.
 pub struct TraceFile {
     name: Arc<str>,
-    bytes: Box<dyn BufRead + Send>,
+    pub(super) bytes: Box<dyn BufRead + Send>,
     /// Lines handed out so far.
     lines: usize,
     /// What was read behind the last whole line.
@@ -32,7 +31,7 @@ pub struct TraceFile {
 const BLOCK: usize = 1 << 18;
 
 /// Bytes after which a line is taken to be broken or hostile: a small archive can hold an endless one.
-const LONGEST_LINE: usize = 1 << 28;
+pub(super) const LONGEST_LINE: usize = 1 << 28;
 
 /// Some whole lines of a file.
 struct Block {
@@ -51,7 +50,8 @@ impl TraceFile {
         };
         let gzipped = bytes.fill_buf().map_err(io)?.starts_with(&[0x1f, 0x8b]);
         let bytes: Box<dyn BufRead + Send> = if gzipped {
-            Box::new(BufReader::with_capacity(BLOCK, MultiGzDecoder::new(bytes)))
+            let plain = Gunzip::new(bytes);
+            Box::new(BufReader::with_capacity(BLOCK, plain))
         } else {
             Box::new(bytes)
         };
@@ -227,10 +227,15 @@ impl TraceFile {
         } else {
             4 * rayon::current_num_threads()
         };
-        let mut blocks = Vec::with_capacity(count);
-        while blocks.len() < count {
+        let mut blocks = Vec::new();
+        // Blocks of ordinary lines have little more than `BLOCK` bytes. Of long lines fewer are held at a time.
+        let mut room = count * 2 * BLOCK;
+        while blocks.len() < count && room > 0 {
             match self.block()? {
-                Some(block) => blocks.push(block),
+                Some(block) => {
+                    room = room.saturating_sub(block.bytes.len());
+                    blocks.push(block);
+                }
                 None => break,
             }
         }
@@ -352,76 +357,9 @@ impl Block {
     }
 }
 
-/// Reads a signature: a trace file (the atoms its first line declares, else those that occur), or a plain list of
-/// atoms, one a line, with `#` comments.
-pub fn read_signature(name: &str, bytes: impl Read + Send + 'static) -> Result<Signature> {
-    let mut file = TraceFile::new(name, bytes)?;
-    let io = |source| Error::Io {
-        path: name.to_owned(),
-        source,
-    };
-    let start = file.bytes.fill_buf().map_err(io)?;
-    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
-    if start.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{') {
-        return file.signature();
-    }
-    let mut atoms: Vec<GroundAtom> = Vec::new();
-    let mut read = 0;
-    for (i, line) in file.bytes.split(b'\n').enumerate() {
-        read += line.as_ref().map_or(0, Vec::len);
-        if read > LONGEST_LINE {
-            return Err(Error::Limit {
-                what: format!("{name}: bytes in a list of atoms"),
-                limit: LONGEST_LINE,
-                hint: "a signature has one atom a line".to_owned(),
-            });
-        }
-        let line = String::from_utf8(line.map_err(io)?).map_err(|error| {
-            let good = error.utf8_error().valid_up_to();
-            Error::Json {
-                file: name.to_owned(),
-                line: i + 1,
-                column: String::from_utf8_lossy(&error.as_bytes()[..good])
-                    .chars()
-                    .count()
-                    + 1,
-                problem: "not UTF-8 text".to_owned(),
-            }
-        })?;
-        let content = line
-            .trim_start_matches('\u{feff}')
-            .split('#')
-            .next()
-            .unwrap_or_default();
-        if !content.trim().is_empty() {
-            let located = |error: Error| Error::Json {
-                file: name.to_owned(),
-                line: i + 1,
-                column: error.position().map_or(1, |(_, column)| column),
-                problem: short(&error),
-            };
-            atoms.push(content.parse().map_err(located)?);
-        }
-    }
-    Ok(Signature::new(atoms))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_atoms_are_located() {
-        let at = |bytes: &'static [u8]| read_signature("s", bytes).unwrap_err().to_string();
-        assert_eq!(at(b"goal\ngr\xc3\xbcn\xff"), "s:2:5: not UTF-8 text");
-        assert!(at(b"goal\r\np(\r\n").starts_with("s:2:3: not an atom: "));
-        assert_eq!(
-            read_signature("s", &b"goal\r\np(a) # c\r\n"[..])
-                .unwrap()
-                .len(),
-            2
-        );
-    }
 
     /// Of several mistakes the first is reported, however many blocks and cores there are.
     #[test]
@@ -467,5 +405,18 @@ mod tests {
             }
         };
         assert_eq!(refused.position().unwrap().0, count + 5);
+    }
+
+    /// Lines of any length are read, but not as many at a time as short ones.
+    #[test]
+    fn few_long_lines_are_held_at_a_time() {
+        let many = 4 * rayon::current_num_threads();
+        let long = " ".repeat(2 * many * BLOCK);
+        let text = format!("{long}\n").repeat(3);
+        let mut file = TraceFile::new("t", std::io::Cursor::new(text)).unwrap();
+        assert_eq!(file.blocks(false).unwrap().len(), 1);
+        let text = " \n".repeat(many * BLOCK);
+        let mut file = TraceFile::new("t", std::io::Cursor::new(text)).unwrap();
+        assert_eq!(file.blocks(false).unwrap().len(), many);
     }
 }

@@ -1,10 +1,12 @@
 //! The traces: recording, reading and writing them, replaying a machine on them, and sets of them.
 
+pub(crate) mod archive;
 pub(crate) mod dataset;
 pub(crate) mod file;
 pub(crate) mod line;
 pub(crate) mod recorder;
 pub(crate) mod replay;
+pub(crate) mod signature_file;
 pub(crate) mod sink;
 #[expect(clippy::module_inception, reason = "the room's main piece")]
 pub(crate) mod trace;

@@ -138,9 +138,8 @@ fn read_machine_of(
     let machine = table.string(value)?;
     if machine.contains('\n') {
         // As many lines before it as in the file, so that its mistakes are where they are found.
-        let span = value.span();
-        let quotes = &table.text[span.start..span.end.min(span.start + 4)];
-        let lines = table.text[..span.start].matches('\n').count() + quotes.matches('\n').count();
+        let start = value.span().start;
+        let lines = table.text[..start].matches('\n').count() + skipped(&table.text[start..]);
         return parse_machine(&("\n".repeat(lines) + machine));
     }
     let path = folder.join(machine);
@@ -149,6 +148,24 @@ fn read_machine_of(
         fault(table.text, value.span(), problem)
     })?;
     parse_machine(&text).map_err(|error| error.in_file(&path.display().to_string()))
+}
+
+/// How many line ends a string begins with that are not part of it: one behind the quotes of a text of several lines.
+fn skipped(string: &str) -> usize {
+    let quotes = ["\"\"\"", "'''"].into_iter();
+    let inside = quotes.filter_map(|quotes| string.strip_prefix(quotes));
+    inside
+        .filter(|text| text.starts_with('\n') || text.starts_with("\r\n"))
+        .count()
+}
+
+/// The bytes of a file. A pipe may keep its reader waiting for ever, and a device has no end.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let kind = std::fs::metadata(path)?.file_type();
+    match kind.is_file() || kind.is_dir() {
+        true => std::fs::read(path),
+        false => Err(io::Error::other("a pipe or a device, not a file")),
+    }
 }
 
 fn parse_machine(text: &str) -> Result<Machine> {
@@ -171,7 +188,7 @@ impl Task {
     /// Reads a task file; machine files are looked for beside it.
     pub fn open(path: &Path) -> Result<Self> {
         let name = path.display().to_string();
-        let text = std::fs::read(path).map_err(|source| Error::Io {
+        let text = read_file(path).map_err(|source| Error::Io {
             path: name.clone(),
             source,
         })?;
@@ -184,7 +201,10 @@ impl Task {
             ))
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let from_disk = |file: &Path| std::fs::read_to_string(file);
+        let from_disk = |file: &Path| {
+            String::from_utf8(read_file(file)?)
+                .map_err(|_| io::Error::other("not UTF-8 text, as machine files are"))
+        };
         read(&text, folder, &from_disk).map_err(|error| error.in_file(&name))
     }
 

@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod checker;
+mod fuzz_laws;
 mod maps;
 mod pictures;
 mod playing;
+mod regressions;
 mod task_files;
 mod vector;

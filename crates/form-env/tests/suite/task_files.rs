@@ -81,3 +81,44 @@ proptest! {
         }
     }
 }
+
+/// Whatever letters stand behind the quotes of a text, and whatever ends its lines, mistakes in it are found where they are.
+#[test]
+fn mistakes_in_machines_of_several_lines_are_found_where_they_are() {
+    let at = |machine: &str| {
+        let text = format!("name = \"x\"\nmachine = {machine}\nroom = \"paper\"\n");
+        Task::from_toml(&text).unwrap_err().to_string()
+    };
+    for machine in ["\"a日\\n\"", "\"日\\n\"", "'''日\n'''", "'''\na日\n'''"] {
+        let line = if machine.starts_with("'''\n") { 3 } else { 2 };
+        assert!(
+            at(machine).starts_with(&format!("{line}:1: ")),
+            "{}",
+            at(machine)
+        );
+    }
+    assert!(at("'''\r\nmachine m\r\ninitial u0\r\nnonsense\r\n'''").starts_with("5:1: "));
+    assert!(at("\"\"\"\nmachine m\ninitial u0\nnonsense\n\"\"\"").starts_with("5:1: "));
+}
+
+/// Reading them would never be over.
+#[cfg(target_os = "linux")]
+#[test]
+fn pipes_and_devices_are_no_task_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let endless = folder.path().join("endless.toml");
+    std::os::unix::fs::symlink("/dev/zero", &endless).unwrap();
+    let message = Task::open(&endless).unwrap_err().to_string();
+    assert!(
+        message.ends_with("a pipe or a device, not a file"),
+        "{message}"
+    );
+    let task = folder.path().join("task.toml");
+    let text = "name = \"x\"\nmachine = \"endless.toml\"\nroom = \"paper\"\n";
+    std::fs::write(&task, text).unwrap();
+    let message = Task::open(&task).unwrap_err().to_string();
+    assert!(
+        message.contains("a pipe or a device, not a file"),
+        "{message}"
+    );
+}

@@ -1,8 +1,16 @@
-//! Which settings make no sense, and why: what they are called in the file, and what would be wrong with such a run.
+//! Which settings make no sense, or are beyond what any machine has room for, and why: what they are called in the file, and what
+//! would be wrong with such a run.
 
 use anyhow::{Result, anyhow, bail};
 
 use super::RunConfig;
+
+/// The most worlds, maps, samples of an iteration, and edges between two states that a run may ask for: far beyond what is of
+/// use, and what can still be refused before the memory is gone.
+const MOST_WORLDS: usize = 1 << 16;
+const MOST_LAYOUTS: usize = 1 << 22;
+const LARGEST_BATCH: usize = 1 << 26;
+const MOST_DISJUNCTS: usize = 64;
 
 impl RunConfig {
     /// Refuses what makes no sense.
@@ -48,6 +56,37 @@ impl RunConfig {
         }
         if self.learning.explore == 0 {
             bail!("learning.explore = 0: nothing would ever be observed");
+        }
+        self.check_limits()
+    }
+
+    /// Refuses what no machine has room or time for, and what is no number.
+    fn check_limits(&self) -> Result<()> {
+        let counts = [
+            ("worlds", self.worlds, MOST_WORLDS),
+            ("layouts", self.layouts, MOST_LAYOUTS),
+            ("ppo.train_batch", self.ppo.train_batch, LARGEST_BATCH),
+            ("learning.explore", self.learning.explore, LARGEST_BATCH),
+            (
+                "learning.max_disjuncts",
+                self.learning.max_disjuncts,
+                MOST_DISJUNCTS,
+            ),
+        ];
+        for (name, value, most) in counts {
+            if value > most {
+                bail!("{name} = {value}: it must be at most {most}");
+            }
+        }
+        let shares = [
+            ("stop.success", self.stop.success),
+            ("stop.crossing", self.stop.crossing),
+            ("stop.fall", self.stop.fall),
+        ];
+        for (name, value) in shares {
+            if value.is_nan() {
+                bail!("{name} = {value}: it must be a number");
+            }
         }
         Ok(())
     }

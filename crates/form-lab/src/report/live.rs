@@ -16,6 +16,7 @@ use super::data::{Live, PageData, RunData};
 use super::links::{self, From};
 use super::reading::UNFINISHED;
 use super::{page, page_data, reading, title};
+use crate::atomic::read_bytes;
 use crate::report::Showing;
 use crate::run_folder::RunFolder;
 
@@ -228,7 +229,7 @@ impl Desk {
             true => "text/plain; charset=utf-8",
             false => "application/octet-stream",
         };
-        Ok(Reply::new(kind, std::fs::read(self.run.join(&file.name))?))
+        Ok(Reply::new(kind, read_bytes(&self.run.join(&file.name))?))
     }
 }
 

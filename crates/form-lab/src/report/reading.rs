@@ -1,7 +1,7 @@
 //! A run read from its folder for the page, as far as its files can be read: what is damaged or missing becomes a note, and the
 //! rest is shown.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, bail};
@@ -12,7 +12,7 @@ use super::history::History;
 use super::links::{self, From};
 use super::replays::{self, Showing};
 use crate::arena::is_file;
-use crate::atomic::{cannot, read_text};
+use crate::atomic::{open_file, read_text};
 use crate::config::RunConfig;
 use crate::display::counted;
 use crate::metrics::{MetricsRow, PoliciesRow, Row, TimingsRow, read_good_rows};
@@ -171,8 +171,10 @@ fn read_traces(run: &mut RunData, folder: &RunFolder) -> (Vec<(usize, Trace)>, O
         return (Vec::new(), None);
     }
     let open = || -> Result<TraceFile> {
-        let file = File::open(&path).map_err(|error| cannot("read", &path, error))?;
-        Ok(TraceFile::new(&path.display().to_string(), file)?)
+        Ok(TraceFile::new(
+            &path.display().to_string(),
+            open_file(&path)?,
+        )?)
     };
     let Some(signature) = or_note(run, open().and_then(|file| Ok(file.signature()?))) else {
         return (Vec::new(), None);

@@ -11,7 +11,7 @@ use anyhow::Result;
 use form_core::{Machine, Signature, Trace, to_svg};
 
 use super::found::{Clock, Found};
-use crate::atomic::{append, cannot, write_atomically};
+use crate::atomic::{append, cannot, refuse_pipes, write_atomically};
 use crate::display::counted;
 use crate::events::EventFile;
 use crate::metrics::{MetricsRow, PoliciesRow, Table, TimingsRow};
@@ -53,6 +53,7 @@ impl Books {
             }
         }
         let log = folder.log();
+        refuse_pipes(&log)?;
         Ok(Self {
             metrics: Table::resume(&folder.metrics(), iteration)?,
             timings: Table::resume(&folder.timings(), iteration)?,

@@ -1,12 +1,11 @@
 //! What a run finds in its folder when it goes on, and whether that is all that its checkpoint knows of.
 
-use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use form_core::{Machine, Signature, Trace, TraceFile};
 
-use crate::atomic::{cannot, read_text};
+use crate::atomic::{open_file, read_text};
 use crate::metrics::{MetricsRow, PoliciesRow, Row, TimingsRow, read_rows};
 use crate::run_folder::RunFolder;
 use crate::tally::Tally;
@@ -125,8 +124,7 @@ fn traces(path: &Path, count: u64, signature: &Signature) -> Result<Vec<Trace>> 
     if count == 0 {
         return Ok(Vec::new());
     }
-    let file = File::open(path).map_err(|error| cannot("read", path, error))?;
-    let found = TraceFile::new(&path.display().to_string(), file)?.traces(signature)?;
+    let found = TraceFile::new(&path.display().to_string(), open_file(path)?)?.traces(signature)?;
     if (found.len() as u64) < count {
         bail!(
             "{}: {} traces, and the checkpoint was made with {count}: {NEW_RUN}",

@@ -128,6 +128,37 @@ fn what_is_no_setting_is_refused_and_changes_nothing() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     for (key, value, expected) in [
+        (
+            "worlds",
+            "9223372036854775807",
+            "ppo.train_batch = 16384: fewer",
+        ),
+        (
+            "layouts",
+            "9223372036854775807",
+            "layouts = 9223372036854775807: it must be at most 4194304",
+        ),
+        (
+            "ppo.train_batch",
+            "9223372036854775807",
+            "it must be at most 67108864",
+        ),
+        (
+            "learning.explore",
+            "4294967295",
+            "it must be at most 67108864",
+        ),
+        (
+            "learning.max_disjuncts",
+            "65",
+            "learning.max_disjuncts = 65: it must be at most 64",
+        ),
+        (
+            "stop.success",
+            "nan",
+            "stop.success = NaN: it must be a number",
+        ),
+        ("stop.fall", "nan", "stop.fall = NaN"),
         ("worlds", "0", "worlds = 0"),
         ("ppo.train_batch", "100", "fewer than the 128 worlds"),
         ("ppo.gamma", "1.5", "gamma = 1.5: must be between 0 and 1"),

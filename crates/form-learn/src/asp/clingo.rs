@@ -29,9 +29,9 @@ pub fn learn_with_clingo(
     program: &Path,
 ) -> Result<Outcome> {
     let deadline = Deadline::new(limits);
-    let candidates = vocabulary(signature, options.first_order);
+    let candidates = vocabulary(signature, options.first_order)?;
     for states in 1..=limits.max_states {
-        let task = to_asp(signature, traces, options, states);
+        let task = to_asp(signature, traces, options, states)?;
         let arguments = ["--outf=2", "--opt-mode=opt", "--warn=none", "-"];
         let ended = run(program, &arguments, task, &deadline, HINT)?;
         let output = match ended.output() {
@@ -155,7 +155,7 @@ mod tests {
 
     fn candidates() -> Vec<Candidate> {
         let signature = Signature::parse(["yellow(o0)", "yellow(o1)", "Goal"]).unwrap();
-        vocabulary(&signature, true)
+        vocabulary(&signature, true).unwrap()
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 
 use form_core::{Atom, AtomSet, Kind, Signature, Trace, atom_to_asp};
 
+use crate::error::Result;
 use crate::problem::Options;
 use crate::vocabulary::{Candidate, vocabulary};
 
@@ -116,11 +117,16 @@ const OBJECTIVE: &str = "
 /// use form_learn::{Options, asp::to_asp};
 /// let signature = Signature::parse(["goal"])?;
 /// let trace = Trace::new(Kind::Goal, [signature.observation(["goal"])?]);
-/// let program = to_asp(&signature, &[trace], &Options::default(), 1);
+/// let program = to_asp(&signature, &[trace], &Options::default(), 1)?;
 /// assert!(program.contains("slot(0,u_acc,0)."));
-/// # Ok::<(), form_core::Error>(())
+/// # Ok::<(), form_learn::Error>(())
 /// ```
-pub fn to_asp(signature: &Signature, traces: &[Trace], options: &Options, states: usize) -> String {
+pub fn to_asp(
+    signature: &Signature,
+    traces: &[Trace],
+    options: &Options,
+    states: usize,
+) -> Result<String> {
     let rejecting = traces.iter().any(|trace| trace.kind() == Kind::DeadEnd);
     let mut program = format!("% The smallest machine with {states} non-terminal state(s).\n");
     // Writing to a string cannot fail, here and below.
@@ -138,7 +144,7 @@ pub fn to_asp(signature: &Signature, traces: &[Trace], options: &Options, states
     write_literals(
         &mut program,
         signature,
-        &vocabulary(signature, options.first_order),
+        &vocabulary(signature, options.first_order)?,
     );
     program.push('\n');
     program.push_str(MACHINE);
@@ -149,7 +155,7 @@ pub fn to_asp(signature: &Signature, traces: &[Trace], options: &Options, states
     write_tree(&mut program, signature, traces);
     program.push_str(RUNS);
     program.push_str(OBJECTIVE);
-    program
+    Ok(program)
 }
 
 /// The pairs of states that an edge may lead from and to.

@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use form_core::{Atom, Kind, Signature, Trace, atom_to_asp, trace_to_asp};
 
 use super::direct::targets;
+use crate::error::Result;
 use crate::problem::Options;
 use crate::vocabulary::{Candidate, vocabulary};
 
@@ -94,8 +95,8 @@ pub fn to_ilasp(
     traces: &[Trace],
     options: &Options,
     states: usize,
-) -> String {
-    let candidates = vocabulary(signature, options.first_order);
+) -> Result<String> {
+    let candidates = vocabulary(signature, options.first_order)?;
     let mut task = format!("% The smallest machine with {states} non-terminal state(s).\n\n");
     task.push_str(BACKGROUND);
     task.push_str(&instances(signature, &candidates));
@@ -132,7 +133,7 @@ pub fn to_ilasp(
     for (i, trace) in traces.iter().enumerate() {
         write_example(&mut task, signature, i, trace);
     }
-    task
+    Ok(task)
 }
 
 /// The instances of the quantified atoms, as facts of the background knowledge.
@@ -239,7 +240,7 @@ mod tests {
             Trace::new(Kind::DeadEnd, [step("yellow(o1)")]),
             Trace::new(Kind::Incomplete, [step("yellow(o0)")]),
         ];
-        insta::assert_snapshot!(to_ilasp(&signature, &traces, &Options::default(), 1));
+        insta::assert_snapshot!(to_ilasp(&signature, &traces, &Options::default(), 1).unwrap());
     }
 
     #[test]

@@ -29,14 +29,14 @@ pub fn learn_with_ilasp(
     program: &Path,
 ) -> Result<Outcome> {
     let deadline = Deadline::new(limits);
-    let candidates = vocabulary(signature, options.first_order);
+    let candidates = vocabulary(signature, options.first_order)?;
     let io = |source| Error::Io {
         program: program.to_owned(),
         source,
     };
     for states in 1..=limits.max_states {
         let mut file = (tempfile::Builder::new().suffix(".las").tempfile()).map_err(io)?;
-        let task = to_ilasp(signature, traces, options, states);
+        let task = to_ilasp(signature, traces, options, states)?;
         file.write_all(task.as_bytes()).map_err(io)?;
         let path = file.path().to_string_lossy();
         let ended = run(
@@ -174,7 +174,7 @@ n_phi(u1,u_acc,0,V1) :- step(V1), obs(on(a, \"B\"), V1).
 
     #[test]
     fn printed_rules_become_a_machine() {
-        let candidates = vocabulary(&signature(), true);
+        let candidates = vocabulary(&signature(), true).unwrap();
         let choice = read(PRINTED, &candidates).unwrap().unwrap();
         let learnt = choice
             .into_learnt(&candidates, &signature(), &[], 2)
@@ -194,7 +194,7 @@ n_phi(u1,u_acc,0,V1) :- step(V1), obs(on(a, \"B\"), V1).
 
     #[test]
     fn unsatisfiable_is_no_machine_and_odd_rules_are_errors() {
-        let candidates = vocabulary(&signature(), true);
+        let candidates = vocabulary(&signature(), true).unwrap();
         let read = |text: &str| read(text, &candidates);
         assert_eq!(read("UNSATISFIABLE\n%% Total : 0.1s\n"), Ok(None));
         assert_eq!(read("\n"), Ok(Some(Choice::default())));

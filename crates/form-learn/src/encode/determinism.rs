@@ -7,21 +7,23 @@ use super::Encoding;
 use super::solver::Lit;
 
 impl Encoding {
-    pub(super) fn add_determinism(&mut self) {
+    pub(super) fn add_determinism(&mut self) -> Option<()> {
         // For each candidate those that it makes true.
         let implied: Vec<Vec<usize>> = (self.candidates.iter())
             .map(|cause| {
-                (0..self.candidates.len())
-                    .filter(|i| self.candidates[*i].follows_from(cause))
-                    .collect()
+                self.solver.goes_on()?;
+                let implied =
+                    (0..self.candidates.len()).filter(|i| self.candidates[*i].follows_from(cause));
+                Some(implied.collect())
             })
-            .collect();
+            .collect::<Option<_>>()?;
         for a in 0..self.slots.len() {
             for b in a + 1..self.slots.len() {
                 let (first, second) = (&self.slots[a], &self.slots[b]);
                 if first.from != second.from || first.to == second.to {
                     continue;
                 }
+                self.solver.goes_on()?;
                 // One of them has a negation. This follows from the rest, but not at once.
                 let negation = [
                     -first.present,
@@ -37,6 +39,7 @@ impl Encoding {
                 }
             }
         }
+        Some(())
     }
 
     /// The one positive literal of one edge makes an atom true that is negative on the other.

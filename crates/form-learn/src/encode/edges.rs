@@ -5,6 +5,7 @@ use form_core::AtomSet;
 use super::Encoding;
 use super::solver::Lit;
 use crate::vocabulary::Candidate;
+use crate::watch::Watch;
 
 /// A place for an edge.
 #[derive(Clone, Debug)]
@@ -34,22 +35,29 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    pub(super) fn new(candidates: &[Candidate], observations: &[AtomSet]) -> Self {
-        let table = |relation: &dyn Fn(&Candidate, &Candidate) -> bool| -> Vec<Vec<bool>> {
+    pub(super) fn new(
+        candidates: &[Candidate],
+        observations: &[AtomSet],
+        watch: &Watch,
+    ) -> Option<Self> {
+        let table = |relation: &dyn Fn(&Candidate, &Candidate) -> bool| {
             let related = |a: &Candidate, b: &Candidate| !a.forall && !b.forall && relation(a, b);
             (candidates.iter())
-                .map(|a| candidates.iter().map(|b| related(a, b)).collect())
-                .collect()
+                .map(|a| {
+                    watch.goes_on()?;
+                    Some(candidates.iter().map(|b| related(a, b)).collect())
+                })
+                .collect::<Option<Vec<Vec<bool>>>>()
         };
         let meet = |a: &Candidate, b: &Candidate| {
             (observations.iter()).any(|o| o.intersects(&a.mask) && o.intersects(&b.mask))
         };
         let apart =
             |a: &Candidate, b: &Candidate| !a.mask.is_subset(&b.mask) && !b.mask.is_subset(&a.mask);
-        Self {
-            meet: table(&meet),
-            both: table(&|a, b| apart(a, b) && meet(a, b)),
-        }
+        Some(Self {
+            meet: table(&meet)?,
+            both: table(&|a, b| apart(a, b) && meet(a, b))?,
+        })
     }
 
     /// Whether no edge needs two positive literals about the newest observation.
@@ -60,7 +68,7 @@ impl Pairs {
 
 impl Encoding {
     /// The places for edges: an edge has a positive literal and no atom both ways.
-    pub(super) fn add_edges(&mut self, pairs: &Pairs) {
+    pub(super) fn add_edges(&mut self, pairs: &Pairs) -> Option<()> {
         self.single =
             pairs.all_apart() && (self.foralls.is_empty() || self.shape.options.forall_alone);
         for from in 0..self.shape.states {
@@ -68,7 +76,7 @@ impl Encoding {
             for to in self.shape.targets(from) {
                 let first = self.slots.len();
                 for _ in 0..self.shape.options.max_disjuncts {
-                    let slot = self.new_slot(from, to, pairs);
+                    let slot = self.new_slot(from, to, pairs)?;
                     self.slots.push(slot);
                 }
                 // Parallel edges fill their places from the front.
@@ -91,9 +99,11 @@ impl Encoding {
                 .collect();
             self.solver.add(&entering);
         }
+        Some(())
     }
 
-    fn new_slot(&mut self, from: usize, to: usize, pairs: &Pairs) -> Slot {
+    fn new_slot(&mut self, from: usize, to: usize, pairs: &Pairs) -> Option<Slot> {
+        self.solver.goes_on()?;
         let present = self.solver.fresh_absent();
         let count = self.candidates.len();
         let positive: Vec<Lit> = (0..count).map(|_| self.solver.fresh_absent()).collect();
@@ -115,6 +125,7 @@ impl Encoding {
             }
         } else {
             for (x, a) in self.statics.iter().enumerate() {
+                self.solver.goes_on()?;
                 for b in &self.statics[x + 1..] {
                     if !pairs.both[*a][*b] {
                         self.solver.add(&[-positive[*a], -positive[*b]]);
@@ -123,6 +134,7 @@ impl Encoding {
             }
             if self.shape.options.forall_alone {
                 for f in &self.foralls {
+                    self.solver.goes_on()?;
                     for i in (0..count).filter(|i| i != f) {
                         self.solver.add(&[-positive[*f], -positive[i]]);
                     }
@@ -132,7 +144,7 @@ impl Encoding {
         if self.shape.options.forall_alone {
             self.solver.add(&[-lasting, -negated]);
         }
-        Slot {
+        Some(Slot {
             from,
             to,
             present,
@@ -141,14 +153,15 @@ impl Encoding {
             up_to,
             lasting,
             negated,
-        }
+        })
     }
 
     /// Negative literals that no smallest machine has, because leaving them out changes nothing on the data: they block
     /// no observation and keep nothing apart.
-    pub(super) fn exclude_idle_negations(&mut self, pairs: &Pairs) {
+    pub(super) fn exclude_idle_negations(&mut self, pairs: &Pairs) -> Option<()> {
         let alone = self.shape.options.forall_alone;
         for i in &self.statics {
+            self.solver.goes_on()?;
             let mask = &self.candidates[*i].mask;
             let blocks: Vec<usize> = (self.candidates.iter().enumerate())
                 .filter(|(a, other)| {
@@ -163,6 +176,7 @@ impl Encoding {
                 self.solver.add(&useful);
             }
         }
+        Some(())
     }
 
     /// A literal that holds iff one of these does.

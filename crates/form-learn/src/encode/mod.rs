@@ -98,13 +98,13 @@ pub(crate) struct Encoding {
 
 impl Encoding {
     /// The encoding without traces. `observations` are all that occur in the data, also in traces not added yet: they
-    /// tell which literals can never be of use.
+    /// tell which literals can never be of use. Nothing if a limit was reached meanwhile: with many candidates this takes long.
     pub(crate) fn new(
         shape: Shape,
         candidates: &[Candidate],
         observations: &[AtomSet],
         watch: &Watch,
-    ) -> Self {
+    ) -> Option<Self> {
         let (foralls, statics) = (0..candidates.len()).partition(|i| candidates[*i].forall);
         let mut solver = Solver::new();
         solver.watch(watch);
@@ -129,12 +129,12 @@ impl Encoding {
             ground: Vec::new(),
             negative: Vec::new(),
         };
-        let pairs = Pairs::new(candidates, observations);
-        encoding.add_edges(&pairs);
-        encoding.add_determinism();
-        encoding.exclude_idle_negations(&pairs);
+        let pairs = Pairs::new(candidates, observations, watch)?;
+        encoding.add_edges(&pairs)?;
+        encoding.add_determinism()?;
+        encoding.exclude_idle_negations(&pairs)?;
         encoding.break_symmetries();
-        encoding
+        Some(encoding)
     }
 
     pub(crate) fn shape(&self) -> &Shape {
@@ -183,5 +183,43 @@ impl Encoding {
     /// Whether the literal holds in the model found last.
     pub(crate) fn is_true(&self, literal: Lit) -> bool {
         self.solver.is_true(literal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use form_core::Signature;
+
+    use super::*;
+    use crate::vocabulary::vocabulary;
+
+    /// With thousands of atoms it takes minutes to say what edges may look like: limits hold meanwhile.
+    #[test]
+    fn an_encoding_is_abandoned_when_a_limit_is_reached() {
+        let signature = Signature::parse(["p(a)", "p(b)", "q"]).unwrap();
+        let candidates = vocabulary(&signature, true).unwrap();
+        let observations = [signature.observation(["p(a)", "q"]).unwrap()];
+        let shape = Shape {
+            states: 2,
+            rejecting: false,
+            reached: [true, false],
+            options: Options::default(),
+        };
+        let over = Arc::new(AtomicBool::new(true));
+        let watches = [Watch::default(), Watch::default().and(&over)];
+        let made =
+            watches.map(|watch| Encoding::new(shape.clone(), &candidates, &observations, &watch));
+        assert!(made[0].is_some() && made[1].is_none());
+        let pairs = Pairs::new(&candidates, &observations, &Watch::default()).unwrap();
+        let [Some(mut encoding), _] = made else {
+            panic!("it was made")
+        };
+        encoding.watch(&Watch::default().and(&over));
+        assert!(encoding.add_edges(&pairs).is_none());
+        assert!(encoding.add_determinism().is_none());
+        assert!(encoding.exclude_idle_negations(&pairs).is_none());
     }
 }

@@ -45,6 +45,11 @@ impl Solver {
         self.cadical.set_callbacks(Some(watch.clone()));
     }
 
+    /// Something while no limit is reached: asked from time to time by whoever adds many clauses.
+    pub(crate) fn goes_on(&self) -> Option<()> {
+        self.watch.goes_on()
+    }
+
     pub(crate) fn fresh(&mut self) -> Lit {
         self.variables += 1;
         self.variables

@@ -80,6 +80,12 @@ impl<'a> Prover<'a> {
         Ok(Finding::Shown(self.proof(evidence, irreducible)))
     }
 
+    /// Why there was no answer.
+    fn why(&self) -> StopReason {
+        let reason = self.setting.watch.reason();
+        reason.unwrap_or(StopReason::Interrupted)
+    }
+
     /// Adds traces until they show the claim; else the machine that is consistent with all of them and shows otherwise.
     fn extend(
         &mut self,
@@ -87,7 +93,8 @@ impl<'a> Prover<'a> {
         mut evidence: Vec<Refutation>,
     ) -> Result<Result<Vec<Refutation>, Learnt>, StopReason> {
         for states in case.claim.states() {
-            let mut question = Question::new(&self.setting, case.claim, states);
+            let question = Question::new(&self.setting, case.claim, states);
+            let mut question = question.ok_or_else(|| self.why())?;
             question.add(&self.setting, &evidence);
             loop {
                 if let Some(reason) = self.setting.watch.reason() {
@@ -95,10 +102,7 @@ impl<'a> Prover<'a> {
                 }
                 match question.ask(case.claim, None) {
                     Reply::None => break,
-                    Reply::Open => {
-                        let reason = self.setting.watch.reason();
-                        return Err(reason.unwrap_or(StopReason::Interrupted));
-                    }
+                    Reply::Open => return Err(self.why()),
                     Reply::Machine(learnt) => match self.meet(case, learnt) {
                         Err(consistent) => return Ok(Err(consistent)),
                         Ok(refutations) => {
@@ -170,7 +174,7 @@ impl<'a> Prover<'a> {
             if self.setting.watch.reason().is_some() {
                 return None;
             }
-            let mut question = Question::new(&self.setting, case.claim, states);
+            let mut question = Question::new(&self.setting, case.claim, states)?;
             question.add(&self.setting, evidence);
             match question.ask(case.claim, Some(CONFLICTS)) {
                 Reply::None => {}

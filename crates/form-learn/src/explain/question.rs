@@ -46,7 +46,8 @@ pub(super) struct Question {
 }
 
 impl Question {
-    pub(super) fn new(setting: &Setting<'_>, claim: &Claim<'_>, states: usize) -> Self {
+    /// Nothing if a limit was reached meanwhile.
+    pub(super) fn new(setting: &Setting<'_>, claim: &Claim<'_>, states: usize) -> Option<Self> {
         let shape = Shape {
             // Which traces there will be is not known yet.
             reached: [false; 2],
@@ -58,7 +59,7 @@ impl Question {
             &setting.given.candidates,
             observations,
             setting.watch,
-        );
+        )?;
         for clause in claim.clauses(&encoding) {
             encoding.require(&clause);
         }
@@ -67,11 +68,11 @@ impl Question {
             .into_iter()
             .flat_map(|(measure, bound)| encoding.at_most(measure, bound))
             .collect();
-        Self {
+        Some(Self {
             encoding,
             tree: setting.given.bare_tree(),
             bounds,
-        }
+        })
     }
 
     /// Adds traces that the machine has to be consistent with.

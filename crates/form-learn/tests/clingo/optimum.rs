@@ -237,7 +237,7 @@ fn the_task_for_ilasp_is_solved_by_the_smallest_machine_and_by_no_part_of_it() {
             options,
             ..
         } = &problem;
-        let task = task(&to_ilasp(signature, traces, options, learnt.states));
+        let task = task(&to_ilasp(signature, traces, options, learnt.states).unwrap());
         let place = |rule: &String| task.rules.iter().position(|other| other == rule).unwrap();
         let chosen: Vec<usize> = rules(&learnt.machine).iter().map(place).collect();
         assert_eq!(chosen.len(), learnt.cost.size);

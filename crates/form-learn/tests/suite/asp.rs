@@ -26,14 +26,14 @@ fn a_tiny_problem() {
         Trace::new(Kind::Incomplete, [y0.clone(), goal.clone()]),
         Trace::new(Kind::DeadEnd, [goal, y1.union(&y0)]),
     ];
-    let program = to_asp(&signature, &traces, &Options::default(), 2);
+    let program = to_asp(&signature, &traces, &Options::default(), 2).unwrap();
     insta::assert_snapshot!(particular(&program));
 }
 
 #[test]
 fn options_change_the_program() {
     let signature = Signature::parse(["p(a)", "p(b)"]).unwrap();
-    let write = |options: &Options| to_asp(&signature, &[], options, 2);
+    let write = |options: &Options| to_asp(&signature, &[], options, 2).unwrap();
     let default = write(&Options::default());
     assert!(default.contains("alone(X,Y,E)") && default.contains("ready(Y,X)"));
     assert!(!default.contains("slot(1,0,0)") && !default.contains("slot(0,1,1)"));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, View};
@@ -163,6 +163,8 @@ impl Bundle {
             path: path.to_owned(),
             source,
         };
+        // A file would take the place of what is there.
+        refuse_pipes(path).map_err(io)?;
         let text = serde_json::to_string(description).map_err(SafeTensorError::JsonError);
         let text = text.map_err(damaged)?;
         self.metadata.insert(key.to_owned(), text);
@@ -198,10 +200,13 @@ impl Bundle {
             path: path.to_owned(),
             source,
         };
-        let file = fs::read(path).map_err(|source| Error::Io {
+        let io = |source| Error::Io {
             path: path.to_owned(),
             source,
-        })?;
+        };
+        // A device has no end, and a pipe perhaps no beginning.
+        refuse_pipes(path).map_err(io)?;
+        let file = fs::read(path).map_err(io)?;
         let (_, header) = SafeTensors::read_metadata(&file).map_err(damaged)?;
         let tensors = SafeTensors::deserialize(&file).map_err(damaged)?;
         let mut bundle = Self {
@@ -238,5 +243,14 @@ impl Bundle {
             .ok_or_else(|| mismatch(format!("its metadata have no `{key}`")))?;
         serde_json::from_str(text)
             .map_err(|error| mismatch(format!("`{key}` in its metadata: {error}")))
+    }
+}
+
+/// Refuses what is neither a file nor a folder. What is not there is no obstacle.
+fn refuse_pipes(path: &Path) -> io::Result<()> {
+    let kind = fs::metadata(path).map(|found| found.file_type());
+    match kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
+        true => Err(io::Error::other("a pipe or a device, not a file")),
+        false => Ok(()),
     }
 }

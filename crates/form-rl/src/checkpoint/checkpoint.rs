@@ -223,7 +223,7 @@ impl Checkpoint {
         agent.kl_coefficient = *(bundle.numbers(&format!("{name}/kl_coefficient"))?)
             .first()
             .ok_or_else(|| format!("no weight of the divergence for `{name}`"))?;
-        agent.waiting = experience(bundle, &format!("{name}/waiting."))?;
+        agent.waiting = experience(bundle, &format!("{name}/waiting."), &policy.network)?;
         Ok(agent)
     }
 

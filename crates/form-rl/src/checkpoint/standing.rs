@@ -5,7 +5,7 @@ use form_env::Worlds;
 use super::bundle::Bundle;
 use crate::rollout::experience::{Experience, Glance, Steps};
 use crate::rollout::player::Part;
-use crate::{Game, Role};
+use crate::{Game, Network, Role};
 
 /// Where a game stood, world by world.
 pub(super) struct Standing {
@@ -50,14 +50,15 @@ impl Standing {
         let lengths = expect_one_a_world(bundle.counts("game/lengths")?, count)?;
         let memory = bundle.numbers("game/memory")?;
         let (mut actions, mut memory) = (Cutter(bundle.bytes("game/actions")?), Cutter(&memory));
+        let choices = game.worlds.actions().len();
         for (episode, length) in episodes.into_iter().zip(lengths) {
             let actions = actions.cut(length, 1)?;
+            expect_actions(&actions, choices)?;
             standing.worlds.push((episode, actions));
             standing.memories.push(memory.cut(game.memory as u64, 1)?);
         }
-        let actions = game.worlds.actions().len();
         for part in game.cast.parts() {
-            standing.take_parts(bundle, part, actions, game.memory)?;
+            standing.take_parts(bundle, part, choices, game.memory)?;
         }
         Ok(standing)
     }
@@ -109,6 +110,7 @@ impl Standing {
                 // Sequences begin anew with every batch, so nothing that is held back has any.
                 memories: Vec::new(),
             };
+            expect_actions(&steps.actions, actions)?;
             let after = match looks[place] {
                 0 => None,
                 _ => Some(Glance {
@@ -199,6 +201,14 @@ fn expect_one_a_world<T>(of: Vec<T>, worlds: usize) -> Result<Vec<T>, String> {
     }
 }
 
+/// Refuses actions that there are not. Nobody takes them, but they would be looked up.
+fn expect_actions(taken: &[u8], actions: usize) -> Result<(), String> {
+    match (taken.iter()).find(|action| usize::from(**action) >= actions) {
+        Some(action) => Err(format!("action {action}, of {actions}")),
+        None => Ok(()),
+    }
+}
+
 /// Takes pieces from the front of something.
 struct Cutter<'a, T>(&'a [T]);
 
@@ -229,10 +239,16 @@ pub(super) fn put_experience(bundle: &mut Bundle, prefix: &str, of: &Experience)
     bundle.put_numbers(&at("memories"), &of.memories);
 }
 
-pub(super) fn experience(bundle: &Bundle, prefix: &str) -> Result<Experience, String> {
+/// What [`put_experience`] put there, of an agent with such a network.
+pub(super) fn experience(
+    bundle: &Bundle,
+    prefix: &str,
+    network: &Network,
+) -> Result<Experience, String> {
     let at = |what: &str| format!("{prefix}{what}");
     let actions = bundle.bytes(&at("actions"))?;
-    Ok(Experience {
+    expect_actions(actions, network.actions())?;
+    let experience = Experience {
         images: bundle.bytes(&at("images"))?.to_vec(),
         vectors: bundle.numbers(&at("vectors"))?,
         actions: actions.iter().map(|action| usize::from(*action)).collect(),
@@ -242,5 +258,22 @@ pub(super) fn experience(bundle: &Bundle, prefix: &str) -> Result<Experience, St
         returns: bundle.numbers(&at("returns"))?,
         starts: flags(bundle.bytes(&at("starts"))?),
         memories: bundle.numbers(&at("memories"))?,
-    })
+    };
+    let lengths = [
+        ("images", experience.images.len(), network.image_len()),
+        ("vectors", experience.vectors.len(), network.vector_len()),
+        ("logits", experience.logits.len(), network.actions()),
+        ("values", experience.values.len(), 1),
+        ("advantages", experience.advantages.len(), 1),
+        ("returns", experience.returns.len(), 1),
+        ("starts", experience.starts.len(), 1),
+    ];
+    for (what, found, size) in lengths {
+        let needed = actions.len() * size;
+        if found != needed {
+            let tensor = at(what);
+            return Err(format!("tensor `{tensor}`: {found} given, {needed} needed"));
+        }
+    }
+    Ok(experience)
 }

@@ -21,12 +21,15 @@ use super::activation::Activation;
 use super::conv::Conv;
 use super::dense::Dense;
 use super::initial::Initial;
-use super::layer::{Layer, Shape};
+use super::layer::{Layer, MOST_NUMBERS, Shape, limit};
 use super::lstm::Lstm;
 use super::pool::MaxPool;
 use super::relu::Relu;
 use super::tanh::Tanh;
 use crate::{Error, Result};
+
+/// The most rows or columns of an image.
+const LONGEST_SIDE: usize = 1 << 12;
 
 /// A network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -223,10 +226,20 @@ impl NetworkConfig {
         };
         let mut branches = Vec::new();
         if let Some(image) = &self.image {
+            let sides = &image.shape[..2];
+            let long = sides.iter().find(|side| **side > LONGEST_SIDE);
+            if let Some(long) = long {
+                let problem = format!("a side of {long}: more than {LONGEST_SIDE}");
+                return Err(refuse("image", &problem));
+            }
+            limit("numbers", &image.shape, MOST_NUMBERS)
+                .map_err(|problem| refuse("image", &problem))?;
             let shape = Shape::Image(image.shape);
             branches.push(("image".to_owned(), shape, image.layers.as_slice()));
         }
         for vector in &self.vectors {
+            limit("numbers", &[vector.size], MOST_NUMBERS)
+                .map_err(|problem| refuse(&vector.name, &problem))?;
             let shape = Shape::Flat(vector.size);
             branches.push((vector.name.clone(), shape, vector.layers.as_slice()));
         }

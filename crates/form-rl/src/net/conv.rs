@@ -3,7 +3,7 @@
 //! With channels last, each row of the kernel is one stretch of memory: a patch is a few stretches, and its sums are taken
 //! where it lies.
 
-use super::layer::{Backward, Forward, Layer, Parameter, Shape};
+use super::layer::{Backward, Forward, Layer, MOST_NUMBERS, MOST_WEIGHTS, Parameter, Shape, limit};
 use super::matmul::{add_transposed, transpose};
 use super::sparse::{Collect, Scatter, Sparse, Touches};
 use super::strip::Strips;
@@ -39,6 +39,9 @@ pub(crate) fn windows(
     }
     let fit = |size: usize, kernel: usize| (size - kernel) / stride + 1;
     let fits = [fit(height, kernel_height), fit(width, kernel_width)];
+    // As many places are looked up when a window is moved.
+    let places = [fits[0], fits[1], kernel_height, kernel_width];
+    limit("places under its windows", &places, MOST_NUMBERS)?;
     Ok(([height, width, channels], fits))
 }
 
@@ -54,6 +57,9 @@ impl Conv {
         }
         let (input, [height, width]) = windows(input, kernel, stride)?;
         let output = [height, width, filters];
+        limit("numbers after it", &output, MOST_NUMBERS)?;
+        let weights = [filters, kernel[0], kernel[1], input[2]];
+        limit("weights", &weights, MOST_WEIGHTS)?;
         let corner = |y: usize, x: usize| (y * input[1] + x) * stride * input[2];
         let corners = (0..height).flat_map(|y| (0..width).map(move |x| corner(y, x)));
         Ok(Self {

@@ -1,6 +1,6 @@
 //! The fully connected layer: every output is a weighted sum of all inputs, plus a bias.
 
-use super::layer::{Backward, Forward, Layer, Parameter, Shape};
+use super::layer::{Backward, Forward, Layer, MOST_NUMBERS, MOST_WEIGHTS, Parameter, Shape, limit};
 use super::matmul::transpose;
 use super::strip::Strips;
 use super::tile::{Layout, Outer, Product, Start, SumRows};
@@ -19,6 +19,8 @@ impl Dense {
             return Err("a layer needs at least one output".to_owned());
         }
         let inputs = input.size();
+        limit("outputs", &[outputs], MOST_NUMBERS)?;
+        limit("weights", &[inputs, outputs], MOST_WEIGHTS)?;
         Ok(Self { inputs, outputs })
     }
 }

@@ -7,6 +7,20 @@ use std::fmt::Debug;
 
 use super::sparse::Sparse;
 
+/// The most numbers that a sample may have between two layers, and the most weights of a network. Descriptions come from files
+/// too: one that asks for more than any machine has must not end the process.
+pub(crate) const MOST_NUMBERS: usize = 1 << 23;
+pub(crate) const MOST_WEIGHTS: usize = 1 << 28;
+
+/// Refuses sizes whose product is more than this.
+pub(crate) fn limit(what: &str, sizes: &[usize], most: usize) -> Result<(), String> {
+    let product = (sizes.iter()).try_fold(1_usize, |product, size| product.checked_mul(*size));
+    match product.is_some_and(|product| product <= most) {
+        true => Ok(()),
+        false => Err(format!("{what}: more than {most}")),
+    }
+}
+
 /// The shape of one sample between two layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {

@@ -4,7 +4,9 @@
 //! its cells. Where an episode starts, the state before is forgotten, and no gradient flows across; none flows into the
 //! state a sequence begins with either.
 
-use super::layer::{Backward, Forward, Layer, Parameter, Rows, Shape};
+use super::layer::{
+    Backward, Forward, Layer, MOST_NUMBERS, MOST_WEIGHTS, Parameter, Rows, Shape, limit,
+};
 use super::matmul::{
     add_bias, add_rows, add_times_transposed, add_transposed_times, times, times_transposed,
 };
@@ -35,6 +37,8 @@ impl Lstm {
             return Err("a layer needs at least one unit".to_owned());
         }
         let inputs = input.size();
+        limit("units", &[units], MOST_NUMBERS)?;
+        limit("weights", &[4, units, inputs.max(units)], MOST_WEIGHTS)?;
         Ok(Self { inputs, units })
     }
 

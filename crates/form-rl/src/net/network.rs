@@ -11,7 +11,7 @@ use super::batch::Batch;
 use super::chain::{Chain, Room, Tensor};
 use super::config::{LayerConfig, NetworkConfig};
 use super::dense::Dense;
-use super::layer::{Input, Rows, Shape};
+use super::layer::{Input, MOST_WEIGHTS, Rows, Shape, limit};
 use super::normalise::Normalisation;
 use super::sparse::Sparse;
 use super::vector::vectorised;
@@ -54,9 +54,12 @@ impl Network {
         let trunk = Chain::new("trunk", Shape::Flat(joined), &config.trunk, &mut tensors)?;
         let mut head = |name: &str, outputs| {
             let mut chain = Chain::new(name, trunk.output(), &[], &mut tensors)?;
-            let dense = Dense::new(trunk.output(), outputs).map_err(|_| Error::Layer {
+            let dense = Dense::new(trunk.output(), outputs).map_err(|problem| Error::Layer {
                 layer: name.to_owned(),
-                problem: "there are no actions to choose from".to_owned(),
+                problem: match outputs {
+                    0 => "there are no actions to choose from".to_owned(),
+                    _ => problem,
+                },
             })?;
             chain.push(name, Arc::new(dense), &mut tensors);
             Ok::<_, Error>(chain)
@@ -64,6 +67,10 @@ impl Network {
         let actor = head("actor", config.actions)?;
         let critic = head("critic", 1)?;
         let weights = tensors.last().map_or(0, |tensor| tensor.range.end);
+        limit("weights", &[weights], MOST_WEIGHTS).map_err(|problem| Error::Layer {
+            layer: "network".to_owned(),
+            problem,
+        })?;
         Ok(Self {
             config: config.clone(),
             branches,

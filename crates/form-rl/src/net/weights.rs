@@ -76,7 +76,13 @@ impl Network {
         for of in self.tensors() {
             let name = format!("{start}{}", of.name);
             expect(&name, &of.shape)?;
-            weights.extend(bundle.numbers(&name)?);
+            let numbers = bundle.numbers(&name)?;
+            if let Some(number) = numbers.iter().find(|number| !number.is_finite()) {
+                return Err(format!(
+                    "tensor `{name}` holds {number}, with which nothing can be computed"
+                ));
+            }
+            weights.extend(numbers);
             known.push(of.name.clone());
         }
         let mut statistics = Vec::new();

@@ -138,9 +138,35 @@ fn rewrite(path: &Path, without: &str, change: impl Fn(&str) -> String) {
     let tensors = SafeTensors::deserialize(&file).unwrap();
     let (_, header) = SafeTensors::read_metadata(&file).unwrap();
     let text = change(&header.metadata().clone().unwrap()["form"]);
-    let mut kept: Vec<(String, TensorView<'_>)> = (tensors.tensors().into_iter())
+    let kept: Vec<(String, TensorView<'_>)> = (tensors.tensors().into_iter())
         .filter(|(name, _)| name != without && name != "crc32")
         .collect();
+    write(path, text, kept, without != "crc32");
+}
+
+/// Writes the file again with other bytes in one of its tensors, and the right checksum.
+fn tamper(path: &Path, tensor: &str, change: impl Fn(&mut Vec<u8>)) {
+    let file = fs::read(path).unwrap();
+    let tensors = SafeTensors::deserialize(&file).unwrap();
+    let (_, header) = SafeTensors::read_metadata(&file).unwrap();
+    let text = header.metadata().clone().unwrap()["form"].clone();
+    let old = tensors.tensor(tensor).unwrap();
+    let mut bytes = old.data().to_vec();
+    change(&mut bytes);
+    let shape = match bytes.len() == old.data_len() {
+        true => old.shape().to_vec(),
+        false => vec![bytes.len() * 8 / old.dtype().bitsize()],
+    };
+    let new = TensorView::new(old.dtype(), shape, &bytes).unwrap();
+    let mut kept: Vec<(String, TensorView<'_>)> = (tensors.tensors().into_iter())
+        .filter(|(name, _)| name != tensor && name != "crc32")
+        .collect();
+    kept.push((tensor.to_owned(), new));
+    write(path, text, kept, true);
+}
+
+/// Writes tensors and metadata, with their checksum if they are to have one.
+fn write(path: &Path, text: String, mut kept: Vec<(String, TensorView<'_>)>, with_checksum: bool) {
     kept.sort_by(|one, other| one.0.cmp(&other.0));
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(b"form");
@@ -150,7 +176,9 @@ fn rewrite(path: &Path, without: &str, change: impl Fn(&str) -> String) {
         hasher.update(view.data());
     }
     let checksum = hasher.finalize().to_le_bytes();
-    if without != "crc32" {
+    // Of no longer life than the checksum.
+    let mut kept = kept;
+    if with_checksum {
         let view = TensorView::new(Dtype::U32, vec![1], &checksum).unwrap();
         kept.push(("crc32".to_owned(), view));
     }
@@ -173,6 +201,85 @@ fn other_files_are_refused_with_the_reason() {
     assert!(refusal(&saved.path).ends_with("it has no checksum"));
     saved.agents[0].network().save(&saved.path).unwrap();
     assert!(refusal(&saved.path).contains("`form`"));
+}
+
+/// The checksum tells of accidents. Whoever made the file can make that, too: what is in it is not trusted further.
+#[test]
+fn contents_that_no_run_writes_are_refused() {
+    let mut saved = saved();
+    let Saved {
+        game,
+        agents,
+        random,
+        ..
+    } = &mut saved;
+    // Agents that hold something back, and wait for more.
+    let collected = game.collect(agents, 7, &training(), random).unwrap();
+    for (agent, experience) in agents.iter_mut().zip(collected.experience) {
+        let learnt = agent.learn(experience, &training(), usize::MAX, random);
+        learnt.unwrap();
+    }
+    Checkpoint::save(&saved.path, &saved.game, &saved.agents, &saved.random, "").unwrap();
+    let file = fs::read(&saved.path).unwrap();
+    let refused = |tensor: &str, change: &dyn Fn(&mut Vec<u8>), reason: &str| {
+        fs::write(&saved.path, &file).unwrap();
+        tamper(&saved.path, tensor, change);
+        let read = || {
+            let checkpoint = Checkpoint::load(&saved.path)?;
+            checkpoint.agents(&training())?;
+            checkpoint.restore(&mut method().game(&Corridor::locked(), 8))
+        };
+        let error = read().unwrap_err().to_string();
+        assert!(error.contains("run.safetensors: "), "{tensor}: {error}");
+        assert!(error.contains(reason), "{tensor}: {error}");
+    };
+    let last_is_255 = |bytes: &mut Vec<u8>| *bytes.last_mut().unwrap() = 255;
+    // Not every agent does.
+    let tensors = SafeTensors::deserialize(&file).unwrap();
+    let is_filled = |name: &str| !tensors.tensor(name).unwrap().data().is_empty();
+    let of_agent = |what: &str| {
+        let names = ["u0", "u1"].map(|agent| format!("{agent}/{what}"));
+        let filled = names.into_iter().find(|name| is_filled(name));
+        filled.unwrap_or_else(|| panic!("nobody has {what}"))
+    };
+    let (held, waits) = (of_agent("held.actions"), of_agent("waiting.actions"));
+    for actions in ["game/actions", &held, &waits] {
+        refused(actions, &last_is_255, "action 255, of 2");
+    }
+    let shorter = |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() - 8);
+    for waiting in [
+        "vectors",
+        "logits",
+        "values",
+        "advantages",
+        "returns",
+        "starts",
+    ] {
+        let tensor = of_agent(&format!("waiting.{waiting}"));
+        refused(&tensor, &shorter, "needed");
+    }
+    for number in [f32::NAN, f32::INFINITY] {
+        let first_is = |bytes: &mut Vec<u8>| bytes[..4].copy_from_slice(&number.to_le_bytes());
+        refused("u0.actor.weight", &first_is, "`u0.actor.weight` holds");
+    }
+}
+
+/// One is not read, which might take for ever, and not replaced by a file.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_is_no_checkpoint() {
+    let saved = saved();
+    fs::remove_file(&saved.path).unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(&saved.path)
+        .status();
+    assert!(made.unwrap().success());
+    let error = Checkpoint::load(&saved.path).unwrap_err().to_string();
+    assert!(error.contains("a pipe or a device"), "{error}");
+    let written = Checkpoint::save(&saved.path, &saved.game, &saved.agents, &saved.random, "");
+    let error = written.unwrap_err().to_string();
+    assert!(error.contains("a pipe or a device"), "{error}");
+    assert!(!fs::metadata(&saved.path).unwrap().is_file());
 }
 
 #[test]

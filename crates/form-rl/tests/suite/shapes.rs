@@ -198,3 +198,58 @@ fn an_engine_of_another_network_is_refused() {
         "weights that there is room for: 57 given, 12 needed"
     );
 }
+
+/// Descriptions come from files, too: whatever they ask for, the process goes on.
+#[test]
+fn networks_that_no_machine_has_room_for_are_refused() {
+    let huge = [1 << 24, 1 << 40, usize::MAX / 2, usize::MAX];
+    for size in huge {
+        let refused = |config: String, place: &str| {
+            let config: NetworkConfig = serde_json::from_str(&config).unwrap();
+            let message = Network::new(&config, &mut rng(0)).unwrap_err().to_string();
+            assert!(
+                message.starts_with(place) && message.contains("more than"),
+                "{size}: {message}"
+            );
+        };
+        let v = r#"{"name": "v", "size": 3, "layers": []}"#;
+        let vector = |size, layers: &str| {
+            format!(
+                r#"{{"vectors": [{{"name": "v", "size": {size}, "layers": [{layers}]}}], "actions": 2}}"#
+            )
+        };
+        refused(vector(size, ""), "v: ");
+        let dense = format!(r#"{{"layer": "dense", "units": {size}}}"#);
+        refused(vector(3, &dense), "v.0 (dense): ");
+        refused(
+            format!(r#"{{"vectors": [{v}], "actions": {size}}}"#),
+            "actor: ",
+        );
+        let lstm = format!(r#"{{"layer": "lstm", "units": {size}}}"#);
+        refused(
+            format!(r#"{{"vectors": [{v}], "trunk": [{lstm}], "actions": 2}}"#),
+            "trunk.0 (lstm): ",
+        );
+        for shape in [[size, 3, 3], [3, size, 3], [3, 3, size], [4096, 4096, 4096]] {
+            let image = format!(r#"{{"shape": {shape:?}, "layers": []}}"#);
+            refused(format!(r#"{{"image": {image}, "actions": 2}}"#), "image: ");
+        }
+        let conv = format!(r#"{{"layer": "conv", "filters": {size}, "kernel": [2, 2]}}"#);
+        refused(
+            format!(r#"{{"image": {{"shape": [3, 3, 3], "layers": [{conv}]}}, "actions": 2}}"#),
+            "image.0 (conv): ",
+        );
+    }
+    // Each is within the limits, and all of them together are not.
+    let dense = r#"{"layer": "dense", "units": 16000}"#;
+    check(
+        &format!(
+            r#"{{"vectors": [{{"name": "v", "size": 16000, "layers": [{dense}, {dense}]}}], "actions": 2}}"#
+        ),
+        "network: weights: more than 268435456",
+    );
+    check(
+        r#"{"image": {"shape": [2000, 2000, 1], "layers": [{"layer": "max-pool", "window": [1000, 1000], "stride": 1}]}, "actions": 2}"#,
+        "image.0 (max-pool): places under its windows: more than 8388608",
+    );
+}
