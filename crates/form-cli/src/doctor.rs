@@ -107,7 +107,7 @@ fn programs(path: &OsStr) -> Vec<Part> {
         part(
             "clingo",
             asked(&["clingo"], "--version"),
-            "form learn --solver clingo, form show --format asp; the built-in solver needs no other",
+            "form learn --solver clingo, and for running what form show --format asp prints; the built-in solver needs no other",
             "Debian's package gringo, conda's clingo, or potassco.org/clingo",
         ),
         part(

@@ -200,8 +200,15 @@ pub fn report(args: &FollowArgs, path: &Path, result: &RunResult, more: &Value) 
         if page.exists() {
             text += &format!("# look at {}\n", page.display());
         }
-        let path = path.display();
-        text += &format!("# the run is in {path}; next: form eval {path}\n");
+        let quoted = output::quoted(path);
+        if result.ending == "out-of-iterations" {
+            text +=
+                &format!("# for more iterations: form train --resume {quoted} --iterations N\n");
+        }
+        text += &format!(
+            "# the run is in {}; next: form eval {quoted}\n",
+            path.display()
+        );
         output::print(&text)?;
     }
     if let Some(least) = missed {
@@ -225,7 +232,8 @@ fn interrupted(args: &FollowArgs, folder: &RunFolder, iteration: u64) -> Result<
         }))?;
     }
     output::remark(&format!(
-        "interrupted after iteration {iteration}; go on with: form train --resume {path}"
+        "interrupted after iteration {iteration}; go on with: form train --resume {}",
+        output::quoted(folder.path())
     ));
     Ok(Answer::No)
 }

@@ -34,7 +34,7 @@ use std::io::Write;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-/// First-order reward machines: learn, check, draw, ground, compare and convert them, walk their worlds, train policies with them, and look at what came of it.
+/// The command-line tool for first-order reward machines
 #[derive(Parser)]
 #[command(name = "form", version, about, propagate_version = true)]
 struct Cli {

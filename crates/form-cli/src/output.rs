@@ -27,6 +27,16 @@ fn print_bytes(parts: &[&[u8]]) -> Result<()> {
     }
 }
 
+/// A path as a shell takes it, for commands that are suggested.
+pub fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
 /// Prints one JSON object.
 pub fn print_json(value: &serde_json::Value) -> Result<()> {
     print(&value.to_string())
@@ -116,5 +126,19 @@ pub fn machine_text(machine: &Machine, path: Option<&Path>) -> Result<String> {
         None | Some("form") => Ok(machine.to_string()),
         Some("json") => Ok(machine.to_json() + "\n"),
         Some(other) => bail!("machines are written as .form or .json, not .{other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggested_paths_can_be_pasted() {
+        let check = |path: &str, expected: &str| assert_eq!(quoted(Path::new(path)), expected);
+        check("runs/all-yellow-form-1", "runs/all-yellow-form-1");
+        check("my run", "'my run'");
+        check("it's", r"'it'\''s'");
+        check("$(x)", "'$(x)'");
     }
 }

@@ -16,8 +16,8 @@ use game::Game;
 
 /// Walk the worlds of a task with the keyboard, its machine beside them
 ///
-/// The machine's state and its buffer are shown, too. /// Arrows (or h, l and k) turn and walk; p, d, t and e pick up, drop, toggle and say done, as in MiniGrid; r starts again, n goes to the
-/// next map, q leaves.
+/// The machine's state and its buffer are shown, too. Arrows (or h, l and k) turn and walk; p, d, t and e pick up, drop, toggle and
+/// say done, as in MiniGrid; r starts again, n goes to the next map, q leaves.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form play all-yellow\n  form play green-but-one --seed 7 --held-out\n  form play all-yellow-4 --machine examples/all_yellow.form"

@@ -104,12 +104,10 @@ pub fn run(args: &Args) -> Result<Answer> {
         let of = |delivery: &&Delivery| delivery.order.name == *name && delivery.result.is_some();
         deliveries.iter().any(|delivery| of(&delivery))
     };
-    let lost = recorded_runs(&out)?
-        .iter()
-        .filter(|name| !done(name))
-        .count();
-    if lost > 0 {
-        return kept(args, &out, lost, &deliveries, &table);
+    let mut lost = recorded_runs(&out)?;
+    lost.retain(|name| !done(name));
+    if !lost.is_empty() {
+        return kept(args, &out, &lost, &deliveries, &table);
     }
     let command = format!("form reproduce {}", arguments(args, &experiments));
     let results = write_results(
@@ -188,18 +186,15 @@ fn folder(named: Option<&Path>, orders: &[Order]) -> Result<PathBuf> {
 fn kept(
     args: &Args,
     out: &Path,
-    lost: usize,
+    lost: &[String],
     deliveries: &[Delivery],
     table: &str,
 ) -> Result<Answer> {
     let missing = (deliveries.iter()).filter(|delivery| delivery.result.is_none());
-    let missing: Vec<&str> = missing
-        .map(|delivery| delivery.order.name.as_str())
-        .collect();
     match args.json {
         true => output::print_json(&json!({
             "runs": deliveries.len(),
-            "missing": missing.len(),
+            "missing": missing.count(),
             "results": out.display().to_string(),
             "files": [],
             "findings": [],
@@ -207,12 +202,16 @@ fn kept(
         false => output::print(table)?,
     }
     output::remark(&format!(
-        "{} is left as it is: it tells of {} that {} not done in {}, such as {}: allow more time with --budget, say where they are with --runs, or name another folder with --out",
+        "{}{} left as it is: it tells of {} that {} not done in {}, such as {}: allow more time with --budget, say where they are with --runs, or name another folder with --out",
         out.display(),
-        count(lost, "run"),
-        if lost == 1 { "is" } else { "are" },
+        match &args.update {
+            Some(file) => format!(", and with it {}, is", file.display()),
+            None => " is".to_owned(),
+        },
+        count(lost.len(), "run"),
+        if lost.len() == 1 { "is" } else { "are" },
         args.runs.display(),
-        missing.first().unwrap_or(&""),
+        lost.first().map_or("", String::as_str),
     ));
     Ok(Answer::No)
 }

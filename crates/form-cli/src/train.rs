@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use form_core::Machine;
-use form_lab::{GridArena, Method, Preset, Resumed, RunConfig, Session, begin_transfer, extend};
+use form_lab::{GridArena, Method, Preset, Resumed, RunConfig, Session, begin_transfer};
 use serde_json::Value;
 
 use crate::follow::{FollowArgs, SettingArgs};
@@ -80,28 +80,20 @@ pub fn run(args: &Args) -> Result<Answer> {
     input::use_threads(args.follow.threads)?;
     let interrupt = input::interrupt()?;
     let port = args.follow.port()?;
-    if let (Some(path), Some(iterations)) = (&args.resume, args.settings.iterations) {
-        extend(path, iterations)?;
-    }
-    let mut session = match &args.resume {
-        Some(folder) => match Session::resume(folder, interrupt)? {
+    let mut session = match (&args.resume, args.settings.iterations) {
+        (Some(folder), Some(iterations)) => Session::extend(folder, iterations, interrupt)?,
+        (Some(folder), None) => match Session::resume(folder, interrupt)? {
             Resumed::Session(session) => *session,
             Resumed::Ended(result) => {
-                let path = folder.display();
-                let more = match result.ending.as_str() {
-                    "out-of-iterations" => {
-                        format!("; for more iterations: form train --resume {path} --iterations N")
-                    }
-                    _ => String::new(),
-                };
                 output::remark(&format!(
-                    "{path}: the run is over, there is nothing to go on with{more}"
+                    "{}: the run is over, there is nothing to go on with",
+                    folder.display()
                 ));
                 follow::finish(&args.follow, folder);
                 return follow::report(&args.follow, folder, &result, &Value::Null);
             }
         },
-        None => {
+        (None, _) => {
             let config = config(args)?;
             config.check()?;
             let arena = GridArena::new(&config)?;

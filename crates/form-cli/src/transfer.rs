@@ -151,8 +151,9 @@ fn zero_shot(
         let file = session.folder().path().join("evaluation.json");
         write_atomically(&file, format!("{result:#}\n").as_bytes())?;
         if !quiet {
+            let run = output::quoted(path);
             let path = path.display();
-            output::print(&format!("# the policies are in {path}; form eval {path}"))?;
+            output::print(&format!("# the policies are in {path}; form eval {run}"))?;
         }
     }
     if quiet {

@@ -120,7 +120,11 @@ pub(crate) fn judge(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
         }),
         return_: success,
         length: mean(&lengths).unwrap_or(0.0),
-        length_interval: mean_interval(&lengths, CONFIDENCE),
+        // No episode has fewer than no steps, whatever Student says of a few.
+        length_interval: mean_interval(&lengths, CONFIDENCE).map(|interval| Interval {
+            low: interval.low.max(0.0),
+            ..interval
+        }),
         dead_ends: count(&ended(Outcome::DeadEnd)),
         out_of_time: count(&ended(Outcome::OutOfTime)),
         cut_off: count(&ended(Outcome::Running)),

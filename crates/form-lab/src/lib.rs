@@ -69,7 +69,7 @@ pub use reproduce::{
     all_orders, findings_table, recorded_runs, results_table, write_results,
 };
 pub use run_folder::{RunFolder, TrainingLock};
-pub use session::{FINAL, Finish, LATEST, Resumed, RunResult, Session, extend};
+pub use session::{FINAL, Finish, LATEST, Resumed, RunResult, Session};
 pub use staff::{Staffing, staff};
 pub use statistics::{
     CONFIDENCE, Interval, deviation, mean, mean_interval, median, proportion_interval, quantile,

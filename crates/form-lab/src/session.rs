@@ -17,7 +17,6 @@ use anyhow::{Context, Result, bail};
 use form_core::Signature;
 use form_rl::{Checkpoint, Roles};
 
-pub use self::extension::extend;
 pub use self::result::RunResult;
 
 use self::books::{Books, write_machine};
@@ -71,6 +70,11 @@ impl Session<GridArena> {
     /// A run in a grid world, where its last checkpoint left it.
     pub fn resume(path: &Path, interrupt: Arc<AtomicBool>) -> Result<Resumed<GridArena>> {
         Self::resume_in(path, GridArena::new, interrupt)
+    }
+
+    /// A run in a grid world that was stopped, or has used its iterations up, with so many of them in all.
+    pub fn extend(path: &Path, iterations: u64, interrupt: Arc<AtomicBool>) -> Result<Self> {
+        Self::extend_in(path, iterations, GridArena::new, interrupt)
     }
 }
 
@@ -144,16 +148,44 @@ impl<A: Arena> Session<A> {
         if let Some(result) = RunResult::of_run(&RunFolder::open(path)?)? {
             return Ok(Resumed::Ended(Box::new(result)));
         }
+        let session = Self::go_on(path, None, arena, interrupt)?;
+        Ok(Resumed::Session(Box::new(session)))
+    }
+
+    /// A run that was stopped, or has used its iterations up, with so many of them in all.
+    pub fn extend_in(
+        path: &Path,
+        iterations: u64,
+        arena: impl FnOnce(&RunConfig) -> Result<A>,
+        interrupt: Arc<AtomicBool>,
+    ) -> Result<Self> {
+        Self::go_on(path, Some(iterations), arena, interrupt)
+    }
+
+    fn go_on(
+        path: &Path,
+        iterations: Option<u64>,
+        arena: impl FnOnce(&RunConfig) -> Result<A>,
+        interrupt: Arc<AtomicBool>,
+    ) -> Result<Self> {
         let (folder, lock) = RunFolder::resume(path)?;
-        let config = RunConfig::from_toml(&folder.read_config()?, &folder.config())?;
+        let mut config = RunConfig::from_toml(&folder.read_config()?, &folder.config())?;
         let latest = folder.checkpoint(LATEST);
-        let checkpoint = Checkpoint::load(&latest).context(
-            "cannot go on: the checkpoint cannot be read, and without it the same run has to be made anew with `form train --config` and the folder's config.toml",
-        )?;
+        let checkpoint = Checkpoint::load(&latest).with_context(|| {
+            let more = iterations.map_or_else(String::new, |n| format!(" --iterations {n}"));
+            format!(
+                "cannot go on: the checkpoint cannot be read, and without it the run has to be made anew, with `form train --config {}{more} --out FOLDER`",
+                folder.config().display()
+            )
+        })?;
         let place = || format!("{}", latest.display());
         let notes = Notes::of(&checkpoint).with_context(place)?;
         expect_config(&folder, &config, &notes)?;
         notes.expect_task(&folder)?;
+        if let Some(iterations) = iterations {
+            extension::expect_use(&folder, &notes, iterations)?;
+            config.iterations = iterations;
+        }
         let arena = arena(&RunConfig::open(&folder.config())?)?;
         let machine = (config.method.roles() != Roles::Unaided).then_some(&checkpoint.machine);
         let found = Found::read(&folder, &notes.tally, &checkpoint.signature, machine)?;
@@ -167,9 +199,12 @@ impl<A: Arena> Session<A> {
         )
         .with_context(place)?;
         // Only now, when all is known to be good, anything is changed.
-        let resumed = format!("resumed after iteration {}", notes.tally.iteration);
-        let session = Self::with_found(trainer, folder, lock, interrupt, &found, &resumed)?;
-        Ok(Resumed::Session(Box::new(session)))
+        let mut resumed = format!("resumed after iteration {}", notes.tally.iteration);
+        if let Some(iterations) = iterations {
+            extension::give(&folder, trainer.config())?;
+            resumed += &format!(", with {iterations} iterations in all");
+        }
+        Self::with_found(trainer, folder, lock, interrupt, &found, &resumed)
     }
 
     fn with(

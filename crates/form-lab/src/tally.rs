@@ -161,7 +161,7 @@ impl std::fmt::Display for Ending {
             ),
             Self::Fell => f.write_str("stopped early: the success rate fell (stop.fall)"),
             Self::OutOfIterations => {
-                f.write_str("the iterations are used up before the run converged (iterations)")
+                f.write_str("the iterations are used up before the run converged")
             }
             Self::NoMachine(reason) => {
                 let (why, setting) = match reason {

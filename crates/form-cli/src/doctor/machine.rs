@@ -30,9 +30,9 @@ pub fn parts() -> Vec<Part> {
         part(
             "temporary folder",
             writable(&std::env::temp_dir()),
-            "",
+            "traces and machines that are read from a pipe",
             "name a folder that can be written to in the variable TMPDIR",
-            false,
+            true,
         ),
         part(
             "this folder",

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::program::{ask, find};
 use super::{PATIENCE, Part, State};
 
-/// Asks for versions without importing anything that is installed, or that lies in the current folder.
+/// Asks for versions without importing anything that is installed, or that lies in the current folder, unless PYTHONPATH names it.
 const SCRIPT: &str = "
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]

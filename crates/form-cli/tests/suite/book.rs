@@ -83,7 +83,7 @@ fn every_block_is_of_a_kind_that_is_checked() {
 }
 
 #[test]
-fn lines_that_are_run_elsewhere_are_on_a_page_and_run_there() {
+fn lines_that_install_or_measure_are_on_a_page_and_their_step_exists() {
     let root = root();
     let steps = fs::read_to_string(root.join(".ci/run")).unwrap();
     let pages = pages(&root);

@@ -153,10 +153,10 @@ fn a_run_that_had_too_few_iterations_is_given_more() {
     assert!(
         over.code == Some(0)
             && over
-                .stderr
+                .stdout
                 .contains("form train --resume run --iterations N"),
         "{}",
-        over.stderr
+        over.stdout
     );
     let before = contents(&path);
     for too_few in [1, 4] {
@@ -188,6 +188,62 @@ fn a_run_that_had_too_few_iterations_is_given_more() {
 }
 
 #[test]
+fn a_damaged_run_that_is_given_more_iterations_stays_as_it_is() {
+    type Damage = fn(&std::path::Path);
+    let damages: [(Damage, &str); 3] = [
+        (
+            |run| fs::remove_file(run.join("traces.jsonl")).unwrap(),
+            "traces.jsonl",
+        ),
+        (
+            |run| {
+                let text = fs::read_to_string(run.join("task.toml")).unwrap();
+                let changed = text.replace("steps = 120", "steps = 90");
+                fs::write(run.join("task.toml"), changed).unwrap();
+            },
+            "the task was changed",
+        ),
+        (
+            |run| {
+                let text = fs::read_to_string(run.join("metrics.csv")).unwrap();
+                let rows: Vec<&str> = text.lines().take(2).collect();
+                fs::write(run.join("metrics.csv"), rows.join("\n") + "\n").unwrap();
+            },
+            "metrics.csv",
+        ),
+    ];
+    let folder = workshop();
+    assert_eq!(train(folder.path(), 2, "").code, Some(0));
+    let path = folder.path().join("run");
+    let whole = contents(&path);
+    for (damage, said) in damages {
+        for (name, bytes) in &whole {
+            fs::write(path.join(name), bytes).unwrap();
+        }
+        damage(&path);
+        let before = contents(&path);
+        refused(
+            folder.path(),
+            "train --resume run --iterations 4 --quiet",
+            &[said],
+            &[],
+        );
+        assert_same(&contents(&path), &before);
+    }
+}
+
+#[test]
+fn a_longer_run_has_no_page_of_the_shorter_one() {
+    let folder = workshop();
+    assert_eq!(train(folder.path(), 1, "").code, Some(0));
+    let page = folder.path().join("run/report.html");
+    fs::write(&page, "of one iteration").unwrap();
+    let line = "train --resume run --iterations 2 --quiet --no-report";
+    assert_eq!(run(folder.path(), line).code, Some(0));
+    assert!(!page.exists());
+}
+
+#[test]
 fn a_run_that_is_over_for_another_reason_is_not_given_more() {
     let folder = workshop();
     let ended = train(folder.path(), 4, "--set learning.max_states=1");
@@ -203,6 +259,14 @@ fn a_run_that_is_over_for_another_reason_is_not_given_more() {
         &[],
     );
     assert_same(&contents(&folder.path().join("run")), &before);
+    // Killed before that was written down, it is over for the same reason.
+    fs::remove_file(folder.path().join("run/result.json")).unwrap();
+    refused(
+        folder.path(),
+        "train --resume run --iterations 9",
+        &["more iterations would change nothing"],
+        &[],
+    );
 }
 
 #[test]

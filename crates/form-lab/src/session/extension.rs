@@ -4,52 +4,48 @@
 //! of one that had as many from the beginning, to the byte. Killed at whatever moment, it is the run that it was or the longer one.
 
 use std::fs;
-use std::path::Path;
 
-use anyhow::{Context, Result, bail};
-use form_rl::Checkpoint;
+use anyhow::{Result, bail};
 
-use super::{FINAL, LATEST, RunResult, expect_config};
+use super::{FINAL, RunResult};
 use crate::atomic::{cannot, write_atomically};
 use crate::config::RunConfig;
 use crate::display::counted;
 use crate::run_folder::RunFolder;
 use crate::tally::{Ending, Notes};
 
-/// Gives a run that was stopped, or has used its iterations up, so many of them in all. Then it can go on.
-pub fn extend(path: &Path, iterations: u64) -> Result<()> {
-    let (folder, _lock) = RunFolder::resume(path)?;
-    let shown = path.display();
-    if let Some(result) = RunResult::of_run(&folder)?
-        && result.ending != Ending::OutOfIterations.as_str()
+/// Refuses a run that more iterations would not change, or that has made as many already.
+pub(super) fn expect_use(folder: &RunFolder, notes: &Notes, iterations: u64) -> Result<()> {
+    let shown = folder.path().display();
+    let result = RunResult::of_run(folder)?;
+    let ended = (result.as_ref().map(|result| result.ending.as_str())).or(notes
+        .tally
+        .ending
+        .as_ref()
+        .map(Ending::as_str));
+    if let Some(ending) = ended
+        && ending != Ending::OutOfIterations.as_str()
     {
+        let message = result.as_ref().map_or(ending, |result| &result.message);
         bail!(
-            "{shown}: more iterations would change nothing, it is not for want of them that the run is over: {}",
-            result.message
+            "{shown}: more iterations would change nothing, it is not for want of them that the run is over: {message}"
         );
     }
-    let mut config = RunConfig::from_toml(&folder.read_config()?, &folder.config())?;
-    let latest = folder.checkpoint(LATEST);
-    let checkpoint = Checkpoint::load(&latest).with_context(|| {
-        format!(
-            "{shown} cannot go on, its checkpoint cannot be read: make the longer run with `form train --config {} --iterations {iterations} --out FOLDER`",
-            folder.config().display()
-        )
-    })?;
-    let notes = Notes::of(&checkpoint).with_context(|| format!("{}", latest.display()))?;
-    expect_config(&folder, &config, &notes)?;
     let made = notes.tally.iteration;
     if iterations <= made {
         let made = counted(made, "iteration");
         bail!("{shown} has made {made} already: give a larger number to --iterations");
     }
-    config.iterations = iterations;
-    // In this order: the run is over until the last file is gone, and whoever asks for it meanwhile finds its last checkpoint.
-    write_atomically(&folder.config(), config.to_toml()?.as_bytes())?;
-    for file in [folder.checkpoint(FINAL), folder.result()] {
+    Ok(())
+}
+
+/// Makes the folder that of the longer run. Its configuration comes last: before that, the last checkpoint is the end of the shorter
+/// one, which comes to the same files when it goes on.
+pub(super) fn give(folder: &RunFolder, longer: &RunConfig) -> Result<()> {
+    for file in [folder.result(), folder.report(), folder.checkpoint(FINAL)] {
         if file.exists() {
             fs::remove_file(&file).map_err(|error| cannot("remove", &file, error))?;
         }
     }
-    Ok(())
+    write_atomically(&folder.config(), longer.to_toml()?.as_bytes())
 }

@@ -2,9 +2,9 @@
 //! it stops being practical.
 //!
 //! ```text
-//! cargo run --release -p form-learn --example growth -- 60 book/src/images/learning_growth.svg
+//! cargo run --release -p form-learn --example growth -- 20 book/src/images/learning_growth.svg
 //! ```
-//! prints the tables of `book/src/learning.md`, with at most 60 seconds for a machine, and draws them. Without arguments it has
+//! prints the tables of `book/src/algorithms/learner.md`, with at most 20 seconds for a machine, and draws them. Without arguments it has
 //! a tenth of a second for each, which is enough to see that it works, and draws nothing.
 
 #![allow(clippy::print_stdout, reason = "the tables are its output")]
