@@ -2,6 +2,7 @@
 //! would be wrong with such a run.
 
 use anyhow::{Result, anyhow, bail};
+use form_rl::{Credit, Roles};
 
 use super::RunConfig;
 
@@ -50,6 +51,20 @@ impl RunConfig {
                 self.network.sequence,
                 self.steps()
             );
+        }
+        // Before there is a folder: whoever plays would say so, but only once a machine is known.
+        if self.method.roles() == Roles::PerState {
+            if self.credit == Credit::HandOver && !self.shaping {
+                bail!(
+                    "credit = \"hand-over\": rewards must be shaped, or only the last agent would earn any: set shaping = true, or credit = \"shared\""
+                );
+            }
+            if self.network.memory > 0 {
+                bail!(
+                    "network.memory = {}: only a method with one agent can have one",
+                    self.network.memory
+                );
+            }
         }
         if self.stop.episodes == 0 {
             bail!("stop.episodes = 0: a success rate needs one at least");
