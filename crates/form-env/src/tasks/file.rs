@@ -137,6 +137,12 @@ fn read_machine_of(
 ) -> Result<Machine> {
     let machine = table.string(value)?;
     if machine.contains('\n') {
+        let ends = |text: &str| text.matches('\n').count();
+        // Line ends that are written as escapes are none of the file's: the mistake is somewhere in the string.
+        if ends(&table.text[value.span()]) < ends(machine) {
+            let place = |error: Error| fault(table.text, value.span(), error.to_string());
+            return parse_machine(machine).map_err(place);
+        }
         // As many lines before it as in the file, so that its mistakes are where they are found.
         let start = value.span().start;
         let lines = table.text[..start].matches('\n').count() + skipped(&table.text[start..]);
