@@ -191,7 +191,7 @@ fn a_run_that_had_too_few_iterations_is_given_more() {
 
 #[test]
 fn a_damaged_run_that_is_given_more_iterations_stays_as_it_is() {
-    type Damage = fn(&std::path::Path);
+    type Damage = fn(&Path);
     let damages: [(Damage, &str); 3] = [
         (
             |run| fs::remove_file(run.join("traces.jsonl")).unwrap(),
