@@ -5,6 +5,7 @@ use std::sync::Arc;
 use form_core::{AtomId, AtomSet, Signature};
 use rayon::prelude::*;
 
+use super::map_order::map_of;
 use super::worlds::{AT_ONCE, Worlds, check_actions};
 use crate::env::random::{Stream, generator};
 use crate::env::spec::{Cell, Outcome, Spec};
@@ -18,7 +19,7 @@ use crate::tasks::world::{GridWorld, WorldOptions};
 
 /// Many worlds in which one task is played.
 ///
-/// On a set of maps, world `w` of `n` plays maps `w`, `w + n`, `w + 2n`, …, modulo their number.
+/// On a set of maps every world plays all of them equally often, and so do all worlds together.
 ///
 /// ```
 /// use form_env::{GridWorlds, Maps, Split, Task, WorldOptions, Worlds};
@@ -127,6 +128,15 @@ impl GridWorlds {
         &self.maps()[block.maps[i] as usize]
     }
 
+    /// The number of that map in the set; none where every episode draws its own.
+    pub fn map_number(&self, world: usize) -> Option<usize> {
+        let (block, i) = self.place(world);
+        match &self.source {
+            Maps::Set(_) => Some(block.maps[i] as usize),
+            Maps::Fresh(_) => None,
+        }
+    }
+
     fn maps(&self) -> &[Map] {
         all_maps(&self.source, &self.own)
     }
@@ -179,9 +189,8 @@ impl GridWorlds {
         let (number, map) = match &self.source {
             Maps::Fresh(split) => (world, Some(self.task.draw_map(*split, &mut random)?)),
             Maps::Set(_) => {
-                let count = self.maps().len() as u128;
-                let turn = world as u128 + u128::from(episode) * self.worlds as u128;
-                ((turn % count) as usize, None)
+                let maps = self.maps().len();
+                (map_of(world, episode, self.worlds, maps), None)
             }
         };
         let on = map.as_ref().unwrap_or(&self.maps()[number]);

@@ -2,4 +2,5 @@
 
 pub(crate) mod copies;
 pub(crate) mod grid_worlds;
+mod map_order;
 pub(crate) mod worlds;

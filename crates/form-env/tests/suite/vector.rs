@@ -135,21 +135,24 @@ fn many_worlds_play_as_single_ones() {
     }
 }
 
+/// Numbers with a common divisor, too: as many worlds as maps, half as many, more.
 #[test]
-fn a_set_of_maps_is_cycled_over() {
+fn every_world_plays_every_map_of_a_set() {
     let task = short("all-yellow");
-    let maps = task.maps(7, Split::Training, 5).unwrap();
-    let set = Maps::Set(maps.clone());
-    let mut worlds = GridWorlds::new(task, set, WorldOptions::default(), 3, 7).unwrap();
-    for episode in 0..12 {
-        for world in 0..3 {
-            worlds.start(world, episode).unwrap();
-            let expected = &maps[(world + 3 * episode as usize) % 5];
-            assert_eq!(
-                worlds.map(world),
-                expected,
-                "world {world}, episode {episode}"
-            );
+    for (count, number) in [(3, 5), (4, 6), (6, 6), (3, 6), (8, 4), (1, 3)] {
+        let maps = task.maps(7, Split::Training, number).unwrap();
+        let set = Maps::Set(maps.clone());
+        let mut worlds =
+            GridWorlds::new(task.clone(), set, WorldOptions::default(), count, 7).unwrap();
+        for world in 0..count {
+            let mut met = BTreeSet::new();
+            for episode in 0..number as u64 {
+                worlds.start(world, episode).unwrap();
+                let map = worlds.map_number(world).unwrap();
+                assert_eq!(worlds.map(world), &maps[map]);
+                met.insert(map);
+            }
+            assert_eq!(met.len(), number, "world {world} of {count}");
         }
     }
 }
