@@ -31,7 +31,7 @@ pub use grid::rules::{Action, Direction};
 pub use grid::view::View;
 pub use tasks::builtin::builtin_tasks;
 pub use tasks::maps::{Maps, Split, Starts};
-pub use tasks::solution::solution;
+pub use tasks::solution::{Shortest, shortest, solution};
 pub use tasks::task::{Task, TaskDescription};
 pub use tasks::world::{Actions, GridWorld, WorldOptions};
 pub use vector::copies::Copies;

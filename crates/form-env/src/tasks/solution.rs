@@ -1,71 +1,379 @@
 //! A shortest way to complete a task from where a world is: for pictures, for tests, and as a measure of how well a policy
 //! does.
+//!
+//! The search is breadth first over pairs of a pose and a *situation*: what the rest of the episode depends on besides the pose, which is
+//! the machine's state, what its `forall`s have seen, and the newest observation where the same one again would matter (equal
+//! consecutive observations count once). Situations are few, 65 for six yellow checkpoints, so they are numbered as they are met,
+//! and a table remembers which situation an observation leads to: the search itself works on whole numbers.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use form_core::{AtomSet, Monitor, StateId};
 
+use super::task::Task;
 use super::world::GridWorld;
 use crate::env::spec::Outcome;
+use crate::grid::map::{Content, NOTHING};
+use crate::grid::room::CellNumber;
 use crate::grid::rules::{Action, Pose};
 
-/// What the rest of an episode depends on: the agent, the machine's state, what its `forall`s have seen, and what was
-/// observed last, because the same again does not count.
-type Situation = (Pose, StateId, AtomSet, AtomSet);
-
-/// A shortest sequence of actions that completes the task, or `None` if there is none, or none within `limit` situations.
-///
-/// The search is breadth first through all situations: exact, and slow where many checkpoints have to be visited in any
-/// order. The limit of steps is left out of account.
-pub fn solution(world: &GridWorld, limit: usize) -> Option<Vec<Action>> {
-    if world.outcome().is_over() {
-        return None;
-    }
-    let task = world.task();
-    let truth = task.truth();
-    let situation = |pose: Pose, monitor: &Monitor| -> Situation {
-        let state = monitor.state();
-        let seen = monitor.seen().intersection(truth.progress_atoms(state));
-        (pose, state, seen, monitor.newest().clone())
-    };
-    let start = (world.pose(), world.truth().clone());
-    let mut came_from: HashMap<Situation, Option<(Situation, Action)>> = HashMap::new();
-    came_from.insert(situation(start.0, &start.1), None);
-    let mut open = VecDeque::from([start]);
-    while let Some((pose, monitor)) = open.pop_front() {
-        let here = situation(pose, &monitor);
-        for action in &Action::ALL[..Action::MOVES] {
-            let (walls, contents) = (task.room().walls(), &world.map().contents);
-            let (to, observed) =
-                (task.rules).step(walls, contents, &task.legend, pose, *action as u8);
-            let mut after = monitor.clone();
-            after.observe(truth, &task.labels[usize::from(observed)]);
-            match task.verdict(after.state()) {
-                Outcome::Goal => return Some(way_back(&came_from, &here, *action)),
-                Outcome::Running => {}
-                Outcome::DeadEnd | Outcome::OutOfTime => continue,
-            }
-            let there = situation(to, &after);
-            if came_from.len() < limit && !came_from.contains_key(&there) {
-                came_from.insert(there, Some((here.clone(), *action)));
-                open.push_back((to, after));
-            }
-        }
-    }
-    None
+/// How few steps complete a task. The limit of steps of an episode is left out of account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortest {
+    /// This many, and no fewer.
+    Exactly(usize),
+    /// At least this many: the search reached its limit.
+    AtLeast(usize),
+    /// None: the task cannot be completed.
+    Impossible,
 }
 
-fn way_back(
-    came_from: &HashMap<Situation, Option<(Situation, Action)>>,
-    last: &Situation,
-    action: Action,
-) -> Vec<Action> {
-    let mut actions = vec![action];
-    let mut at = last;
-    while let Some(Some((before, action))) = came_from.get(at) {
-        actions.push(*action);
-        at = before;
+/// A shortest sequence of actions that completes the task, or `None` if there is none, or none was found within `limit` pairs of a
+/// pose and a situation.
+pub fn solution(world: &GridWorld, limit: usize) -> Option<Vec<Action>> {
+    let mut search = Search::new(world);
+    match search.run(world, limit) {
+        End::Found { last, action, .. } => Some(search.way_to(last, action)),
+        End::Limit { .. } | End::Exhausted => None,
     }
-    actions.reverse();
-    actions
+}
+
+/// The length of a shortest solution, or what was proven about it within `limit` pairs of a pose and a situation.
+pub fn shortest(world: &GridWorld, limit: usize) -> Shortest {
+    match Search::new(world).run(world, limit) {
+        End::Found { steps, .. } => Shortest::Exactly(steps),
+        End::Limit { steps } => Shortest::AtLeast(steps),
+        End::Exhausted => Shortest::Impossible,
+    }
+}
+
+/// A pose and a situation in one number: `situation * poses + pose`.
+type Node = u32;
+
+/// Who has not been reached.
+const UNREACHED: u32 = u32::MAX;
+
+/// How a search ends.
+enum End {
+    /// The action from this node completes the task.
+    Found {
+        last: Node,
+        action: Action,
+        steps: usize,
+    },
+    /// The limit was reached: every solution has at least this many steps.
+    Limit { steps: usize },
+    /// There is no solution.
+    Exhausted,
+}
+
+struct Search<'a> {
+    task: &'a Task,
+    contents: &'a [Content],
+    situations: Situations<'a>,
+    poses: usize,
+    /// By situation and pose: the node before it and the action from there, in the two lowest bits. The start leads to itself.
+    came_from: Vec<Vec<u32>>,
+    reached: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(world: &'a GridWorld) -> Self {
+        let task = world.task();
+        Self {
+            task,
+            contents: &world.map().contents,
+            situations: Situations::new(task),
+            poses: 4 * task.room().walls().len(),
+            came_from: Vec::new(),
+            reached: 0,
+        }
+    }
+
+    fn run(&mut self, world: &GridWorld, limit: usize) -> End {
+        if world.outcome().is_over() {
+            return End::Exhausted;
+        }
+        let start = self.situations.of(world.truth());
+        let Some(start) = self.node(start, world.pose()) else {
+            return End::Limit { steps: 1 };
+        };
+        self.visit(start, start << 2);
+        let (mut front, mut next) = (vec![start], Vec::new());
+        for steps in 1.. {
+            for here in front.drain(..) {
+                let (situation, pose) = self.parts(here);
+                for action in &Action::ALL[..Action::MOVES] {
+                    let walls = self.task.room().walls();
+                    let (to, observed) = (self.task.rules).step(
+                        walls,
+                        self.contents,
+                        &self.task.legend,
+                        pose,
+                        *action as u8,
+                    );
+                    let after = match self.situations.after(situation, observed) {
+                        Next::Situation(after) => after,
+                        Next::Completed => {
+                            return End::Found {
+                                last: here,
+                                action: *action,
+                                steps,
+                            };
+                        }
+                        Next::Over => continue,
+                    };
+                    let Some(there) = self.node(after, to).filter(|_| self.reached < limit) else {
+                        return End::Limit { steps };
+                    };
+                    if self.visit(there, here << 2 | *action as u32) {
+                        next.push(there);
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            std::mem::swap(&mut front, &mut next);
+        }
+        End::Exhausted
+    }
+
+    /// The number of a situation and a pose, as long as there are numbers.
+    fn node(&self, situation: usize, pose: Pose) -> Option<Node> {
+        let pose = 4 * usize::from(pose.cell) + usize::from(pose.direction & 3);
+        let number = Node::try_from(situation * self.poses + pose).ok()?;
+        // Two bits are for the action.
+        (number < UNREACHED >> 2).then_some(number)
+    }
+
+    fn parts(&self, node: Node) -> (usize, Pose) {
+        let (situation, pose) = (node as usize / self.poses, node as usize % self.poses);
+        let pose = Pose {
+            cell: (pose / 4) as CellNumber,
+            direction: (pose % 4) as u8,
+        };
+        (situation, pose)
+    }
+
+    /// Whether a node is reached for the first time.
+    fn visit(&mut self, node: Node, from: u32) -> bool {
+        let (situation, pose) = (node as usize / self.poses, node as usize % self.poses);
+        if self.came_from.len() <= situation {
+            self.came_from.resize(situation + 1, Vec::new());
+        }
+        let poses = &mut self.came_from[situation];
+        if poses.is_empty() {
+            poses.resize(self.poses, UNREACHED);
+        }
+        let first = poses[pose] == UNREACHED;
+        if first {
+            poses[pose] = from;
+            self.reached += 1;
+        }
+        first
+    }
+
+    fn way_to(&self, last: Node, action: Action) -> Vec<Action> {
+        let mut actions = vec![action];
+        let mut at = last;
+        loop {
+            let from = self.came_from[at as usize / self.poses][at as usize % self.poses];
+            if from >> 2 == at {
+                break;
+            }
+            actions.push(Action::ALL[(from & 3) as usize]);
+            at = from >> 2;
+        }
+        actions.reverse();
+        actions
+    }
+}
+
+/// What an observation leads to.
+#[derive(Clone, Copy)]
+enum Next {
+    Situation(usize),
+    Completed,
+    Over,
+}
+
+/// The situations that were met, by number.
+struct Situations<'a> {
+    task: &'a Task,
+    monitors: Vec<Monitor>,
+    numbers: HashMap<(StateId, AtomSet, AtomSet), usize>,
+    /// By situation and content: what observing it leads to, once that was asked.
+    after: Vec<Vec<Option<Next>>>,
+}
+
+impl<'a> Situations<'a> {
+    fn new(task: &'a Task) -> Self {
+        Self {
+            task,
+            monitors: Vec::new(),
+            numbers: HashMap::new(),
+            after: Vec::new(),
+        }
+    }
+
+    /// The number of the situation that a monitor is in.
+    fn of(&mut self, monitor: &Monitor) -> usize {
+        let truth = self.task.truth();
+        let state = monitor.state();
+        let progress = truth.progress_atoms(state);
+        let seen = monitor.seen().intersection(progress);
+        // The newest observation does not count again. That makes no difference where it would change nothing if it did.
+        let mut again = Monitor::resumed(truth, state, &seen, &AtomSet::new());
+        again.observe(truth, monitor.newest());
+        let same = again.state() == state && again.seen().intersection(progress) == seen;
+        let newest = match same {
+            true => AtomSet::new(),
+            false => monitor.newest().clone(),
+        };
+        let next = self.monitors.len();
+        let number = *(self.numbers)
+            .entry((state, seen.clone(), newest.clone()))
+            .or_insert(next);
+        if number == next {
+            (self.monitors).push(Monitor::resumed(truth, state, &seen, &newest));
+            self.after.push(vec![None; self.task.labels.len()]);
+        }
+        number
+    }
+
+    /// What follows a situation in which this is observed.
+    fn after(&mut self, situation: usize, observed: Content) -> Next {
+        if observed == NOTHING {
+            return Next::Situation(situation);
+        }
+        if let Some(known) = self.after[situation][usize::from(observed)] {
+            return known;
+        }
+        let mut monitor = self.monitors[situation].clone();
+        monitor.observe(self.task.truth(), &self.task.labels[usize::from(observed)]);
+        let next = match self.task.verdict(monitor.state()) {
+            Outcome::Goal => Next::Completed,
+            Outcome::Running => Next::Situation(self.of(&monitor)),
+            Outcome::DeadEnd | Outcome::OutOfTime => Next::Over,
+        };
+        self.after[situation][usize::from(observed)] = Some(next);
+        next
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::VecDeque;
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::env::environment::Environment;
+    use crate::env::random::{Stream, generator};
+    use crate::tasks::maps::{Maps, Split};
+    use crate::tasks::world::WorldOptions;
+    use rand::RngExt;
+
+    /// The length of a shortest solution by the plainest search there is: every situation with its whole buffer, every step by the
+    /// world's own rules.
+    pub(crate) fn exhaustive(world: &GridWorld) -> Option<usize> {
+        if world.outcome().is_over() {
+            return None;
+        }
+        let task = world.task();
+        let key = |pose: Pose, monitor: &Monitor| {
+            let (seen, newest) = (monitor.seen().clone(), monitor.newest().clone());
+            (pose, monitor.state(), seen, newest)
+        };
+        let start = (world.pose(), world.truth().clone());
+        let mut known = HashMap::from([(key(start.0, &start.1), 0)]);
+        let mut open = VecDeque::from([start]);
+        while let Some((pose, monitor)) = open.pop_front() {
+            let steps = known[&key(pose, &monitor)] + 1;
+            for action in &Action::ALL[..Action::MOVES] {
+                let (walls, contents) = (task.room().walls(), &world.map().contents);
+                let (to, observed) =
+                    (task.rules).step(walls, contents, &task.legend, pose, *action as u8);
+                let mut after = monitor.clone();
+                after.observe(task.truth(), &task.labels[usize::from(observed)]);
+                match task.verdict(after.state()) {
+                    Outcome::Goal => return Some(steps),
+                    Outcome::Running => {}
+                    Outcome::DeadEnd | Outcome::OutOfTime => continue,
+                }
+                if let std::collections::hash_map::Entry::Vacant(place) =
+                    known.entry(key(to, &after))
+                {
+                    place.insert(steps);
+                    open.push_back((to, after));
+                }
+            }
+        }
+        None
+    }
+
+    /// Machines that ask for different things, mind different things on the way, and for which the newest observation matters.
+    const MACHINES: [&str; 8] = [
+        "u0 -> u1 : forall X. yellow(X)\nu0 -> rej : lava\nu1 -> acc : goal\nu1 -> rej : lava",
+        "u0 -> acc : goal\nu0 -> rej : lava\nu0 -> rej : exists X. red(X)",
+        "u0 -> u1 : yellow(o0)\nu0 -> rej : lava\nu1 -> u2 : exists X. red(X)\nu1 -> rej : lava\n\
+         u2 -> acc : yellow(o0)\nu2 -> rej : lava",
+        "u0 -> acc : goal and not forall X. yellow(X)\nu0 -> rej : lava\nu0 -> rej : forall X. yellow(X)",
+        // Twice the same thing, with something else in between.
+        "u0 -> u1 : yellow(o1)\nu0 -> rej : lava\nu1 -> acc : yellow(o1)\nu1 -> rej : lava",
+        "u0 -> u1 : goal\nu0 -> rej : lava\nu1 -> u2 : goal\nu1 -> rej : lava\nu2 -> acc : goal\nu2 -> rej : lava",
+        // Complete with an observation that blocks the edge: any other one opens it.
+        "u0 -> u1 : forall X. yellow(X) and not yellow(o0) and not lava\nu0 -> rej : lava\nu1 -> acc : goal\nu1 -> rej : lava",
+        "u0 -> acc : lava\nu0 -> u0 : exists X. red(X)\nu0 -> u1 : forall X. yellow(X)\nu1 -> acc : lava\nu1 -> acc : exists X. red(X)",
+    ];
+
+    fn small(machine: &str) -> Task {
+        Task::from_toml(&format!(
+            "name = \"small\"\nlava = 3\nmachine = '''\ninitial u0\naccept acc\nreject rej\n{machine}\n'''\n\
+             [room]\nsize = [6, 6]\n[checkpoints]\nyellow = 2\nred = 1\n"
+        ))
+        .unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+        /// From the start of an episode, and from the middle of one.
+        #[test]
+        fn as_short_as_the_exhaustive_search_says(
+            machine in 0..MACHINES.len(), seed in 0..1_000_000_u64, walked in 0..40_usize,
+        ) {
+            let task = Arc::new(small(MACHINES[machine]));
+            let maps = Maps::Fresh(Split::Training);
+            let mut world = GridWorld::new(task, maps, WorldOptions::default()).unwrap();
+            let mut random = generator(seed, Stream::Other(0));
+            world.reset(&mut random).unwrap();
+            for _ in 0..walked {
+                world.step(random.random_range(0..3)).unwrap();
+            }
+            let way = solution(&world, usize::MAX);
+            let expected = exhaustive(&world);
+            prop_assert_eq!(way.as_ref().map(Vec::len), expected);
+            prop_assert_eq!(
+                shortest(&world, usize::MAX),
+                expected.map_or(Shortest::Impossible, Shortest::Exactly)
+            );
+            // What is proven within a limit is true.
+            for limit in [1, 10, 100, 300] {
+                match (shortest(&world, limit), expected) {
+                    (Shortest::Exactly(steps), Some(expected)) => prop_assert_eq!(steps, expected),
+                    (Shortest::AtLeast(steps), Some(expected)) => prop_assert!(steps <= expected),
+                    (Shortest::Impossible | Shortest::AtLeast(_), None) => {}
+                    (found, expected) => prop_assert!(false, "{:?} {:?}", found, expected),
+                }
+            }
+            // The way leads there, and not earlier.
+            for (i, action) in way.iter().flatten().enumerate() {
+                prop_assert!(!world.outcome().is_over(), "over after {} steps", i);
+                world.step(*action as usize).unwrap();
+            }
+            prop_assert!(way.is_none() || world.outcome() == Outcome::Goal);
+        }
+    }
 }
