@@ -1,15 +1,19 @@
-//! The figures of the worlds: steps a second with labels and machines, alone and with a full observation.
+//! The figures of the worlds: steps a second with labels and machines, alone and with a full observation; shortest solutions.
 
+use std::collections::{HashSet, VecDeque};
 use std::hint::black_box;
 use std::sync::Arc;
 
-use anyhow::Result;
-use form_env::{GridWorlds, Maps, Split, Task, WorldOptions, Worlds};
+use anyhow::{Result, bail};
+use form_env::{
+    Action, Environment, GridWorld, GridWorlds, Maps, Outcome, Shortest, Split, Task, WorldOptions,
+    Worlds, shortest,
+};
 
 use super::machine::Numbers;
 use super::{Baseline, Benchmark, Row, median};
 
-pub(super) const BENCHMARKS: [Benchmark; 2] = [
+pub(super) const BENCHMARKS: [Benchmark; 3] = [
     Benchmark {
         name: "env.step",
         measure: step,
@@ -17,6 +21,10 @@ pub(super) const BENCHMARKS: [Benchmark; 2] = [
     Benchmark {
         name: "env.step+observe",
         measure: step_and_observe,
+    },
+    Benchmark {
+        name: "env.shortest",
+        measure: shortest_solutions,
     },
 ];
 
@@ -75,4 +83,61 @@ fn steps_a_second(mut then: impl FnMut(&GridWorlds) -> Result<()> + Send) -> Res
         slowest = slowest.min((STEPS * WORLDS) as f64 / seconds);
     }
     Ok(slowest)
+}
+
+/// Shortest solutions a second on one core, six yellow checkpoints, beside a search that steps copies of the world.
+fn shortest_solutions(name: &str) -> Result<Row> {
+    const EPISODES: usize = 100;
+    let task = Arc::new(Task::builtin("all-yellow-6")?);
+    let maps = Maps::Set(task.maps(7, Split::Training, EPISODES)?);
+    let worlds = GridWorlds::new(task, maps, WorldOptions::default(), EPISODES, 7)?;
+    let starts: Vec<GridWorld> = (0..EPISODES)
+        .map(|world| worlds.copy_of(world))
+        .collect::<Result<_, _>>()?;
+    let mut found = Vec::new();
+    let seconds = median(3, || {
+        found = starts
+            .iter()
+            .map(|world| shortest(world, usize::MAX))
+            .collect();
+        Ok(())
+    })?;
+    let mut expected = Shortest::Impossible;
+    let plain = median(1, || {
+        expected = by_copies(&starts[0])?;
+        Ok(())
+    })?;
+    if found[0] != expected {
+        bail!("the two searches disagree: {:?} and {expected:?}", found[0]);
+    }
+    let baseline = Baseline {
+        value: 1.0 / plain,
+        source: "a breadth-first search that steps copies of the world, in the same run",
+    };
+    Ok(Row {
+        baseline: Some(baseline),
+        ..Row::new(name, EPISODES as f64 / seconds, "/s")
+    })
+}
+
+/// The length of a shortest solution by stepping copies of the world.
+fn by_copies(start: &GridWorld) -> Result<Shortest> {
+    let key = |world: &GridWorld| {
+        let (agent, truth) = ((world.agent(), world.direction()), world.truth());
+        let (seen, newest) = (truth.seen().clone(), truth.newest().clone());
+        (agent, truth.state(), seen, newest)
+    };
+    let mut known = HashSet::from([key(start)]);
+    let mut open = VecDeque::from([start.clone()]);
+    while let Some(world) = open.pop_front() {
+        for action in 0..Action::MOVES {
+            let mut after = world.clone();
+            match after.step(action)? {
+                Outcome::Goal => return Ok(Shortest::Exactly(after.steps() as usize)),
+                Outcome::Running if known.insert(key(&after)) => open.push_back(after),
+                _ => {}
+            }
+        }
+    }
+    Ok(Shortest::Impossible)
 }
