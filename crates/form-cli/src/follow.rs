@@ -4,13 +4,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use form_lab::{
-    Display, Finish, GridArena, LivePage, LivePort, RunConfig, RunFolder, RunResult, Session,
-    Showing, write_report,
+    Display, Finish, GridArena, Interval, LivePage, LivePort, RunConfig, RunFolder, RunResult,
+    Session, Showing, write_report,
 };
 use serde_json::{Value, json};
 
 use crate::output::count;
 use crate::{Answer, input, output};
+
+/// The most maps that are named because most episodes fail on them.
+const MOST_MAPS: usize = 3;
 
 /// Settings of a run that all commands which train take
 #[derive(clap::Args)]
@@ -184,8 +187,8 @@ pub fn report(args: &FollowArgs, path: &Path, result: &RunResult, more: &Value) 
     } else {
         let mut text = result.machine.clone().unwrap_or_default();
         text += &format!("# {}\n", result.message);
-        if let Some(success) = result.success {
-            text += &format!("# success {:.1} %\n", 100.0 * success);
+        for line in success(result) {
+            text += &format!("# {line}\n");
         }
         text += &format!(
             "# {}, {} steps in {:.1} s; {} learnt in {:.2} s from {}\n",
@@ -220,6 +223,39 @@ pub fn report(args: &FollowArgs, path: &Path, result: &RunResult, more: &Value) 
         true => Answer::No,
         false => Answer::Yes,
     })
+}
+
+/// How good the run is when it is over, and where it fails.
+fn success(result: &RunResult) -> Vec<String> {
+    let Some(evaluation) = &result.evaluation else {
+        let success = result.success;
+        return (success.map(|success| format!("success {:.1} %", 100.0 * success)))
+            .into_iter()
+            .collect();
+    };
+    let percent = |rate: f64| format!("{:.1}", 100.0 * rate);
+    let Interval { low, high } = evaluation.success_interval;
+    let mut line = format!(
+        "success {} % of {} (95 %: {} to {})",
+        percent(evaluation.success),
+        count(evaluation.episodes as usize, "episode"),
+        percent(low),
+        percent(high)
+    );
+    if let Some(random) = evaluation.random {
+        line += &format!("; random {} %", percent(random));
+    }
+    if let (Some(ratio), Some(_)) = (evaluation.ratio, evaluation.shortest) {
+        let most = if evaluation.shortest_exact {
+            ""
+        } else {
+            "at most "
+        };
+        line += &format!("; {most}{ratio:.2} times the shortest steps where it succeeds");
+    }
+    let mut lines = vec![line];
+    lines.extend(evaluation.failures.worst_maps(MOST_MAPS));
+    lines
 }
 
 fn interrupted(args: &FollowArgs, folder: &RunFolder, iteration: u64) -> Result<Answer> {

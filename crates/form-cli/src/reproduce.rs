@@ -22,14 +22,14 @@ use crate::{Answer, follow, input, output};
 /// code is 1 if there was no time for all runs.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form reproduce all-yellow --seeds 5\n  form reproduce --budget 2h --jobs 8\n  form reproduce timings --seeds 3 --json\n  form reproduce --runs results/runs --budget 0s --update README.md"
+    after_help = "Examples:\n  form reproduce all-yellow --seeds 10\n  form reproduce --budget 2h --jobs 8\n  form reproduce timings --json\n  form reproduce --runs results/runs --budget 0s --update README.md"
 )]
 pub struct Args {
     /// Which experiments [default: all of them]
     #[arg(value_name = "EXPERIMENT", value_parser = experiment_parser())]
     experiments: Vec<Experiment>,
     /// How many seeds, from 1
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
     /// The time for all of it, such as 30m; runs that are not done by then are left as they are
     #[arg(long, value_name = "TIME", value_parser = input::duration)]

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use form_core::Machine;
-use form_env::{Copies, Environment, GridWorlds, Maps, Split, Task, Worlds};
+use form_env::{Copies, Environment, GridWorlds, Maps, Shortest, Split, Task, Worlds};
 
+use crate::blind_spots::{BlindSpot, blind_spots};
 use crate::config::RunConfig;
 
 /// Makes worlds.
-pub trait Arena {
+pub trait Arena: Sync {
     /// What it makes.
     type Worlds: Worlds;
 
@@ -20,6 +21,29 @@ pub trait Arena {
     /// The machine of those who know the task, for the method that is given one.
     fn truth(&self) -> Option<&Machine> {
         None
+    }
+
+    /// The number of the map that a world is on, where maps have numbers.
+    fn map_number(&self, worlds: &Self::Worlds, world: usize) -> Option<usize> {
+        let _ = (worlds, world);
+        None
+    }
+
+    /// How few steps complete the task from where a world is, where there is a solver.
+    fn shortest(&self, worlds: &Self::Worlds, world: usize) -> Option<Shortest> {
+        let _ = (worlds, world);
+        None
+    }
+
+    /// The most steps of an episode, where that is known.
+    fn step_limit(&self) -> Option<u64> {
+        None
+    }
+
+    /// What the policies of a machine would have to see and are not shown, state by state, for people.
+    fn blind_spots(&self, machine: &Machine) -> Vec<BlindSpot> {
+        let _ = machine;
+        Vec::new()
     }
 
     /// The task as a file that a run keeps beside its configuration, where the task is not known by name.
@@ -37,6 +61,9 @@ pub struct GridArena {
 
 /// How many maps those who were not trained on are tested on, at least.
 const HELD_OUT_MAPS: usize = 1000;
+
+/// How many pairs of a pose and a situation the search for a shortest solution goes through: some tenths of a second.
+const SEARCH_LIMIT: usize = 5_000_000;
 
 impl GridArena {
     /// The worlds of a run.
@@ -85,6 +112,22 @@ impl Arena for GridArena {
 
     fn truth(&self) -> Option<&Machine> {
         Some(&self.task.description().machine)
+    }
+
+    fn map_number(&self, worlds: &GridWorlds, world: usize) -> Option<usize> {
+        worlds.map_number(world)
+    }
+
+    fn shortest(&self, worlds: &GridWorlds, world: usize) -> Option<Shortest> {
+        Some(worlds.shortest(world, SEARCH_LIMIT))
+    }
+
+    fn step_limit(&self) -> Option<u64> {
+        Some(u64::from(self.task.steps()))
+    }
+
+    fn blind_spots(&self, machine: &Machine) -> Vec<BlindSpot> {
+        blind_spots(&self.config, &self.task, machine)
     }
 
     fn task_file(&self) -> Option<String> {

@@ -111,6 +111,17 @@ pub enum ViewName {
     Planes,
 }
 
+impl ViewName {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Symbols => "symbols",
+            Self::Identities => "identities",
+            Self::Planes => "planes",
+        }
+    }
+}
+
 /// Which actions there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -166,6 +177,9 @@ pub struct RunConfig {
     /// The machine that is given, as text, if one is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
+    /// How success is measured. A file of version 0.1 has no such section.
+    #[serde(default)]
+    pub evaluation: EvaluationConfig,
     /// When to stop.
     pub stop: StopConfig,
     /// The learning of machines.
@@ -191,19 +205,43 @@ pub struct TransferConfig {
     pub retrain: Retrain,
 }
 
-/// When a run stops before its last iteration.
+/// How the success of a run is measured: on fixed episodes, the same for the whole run, with actions drawn as in training, each played
+/// to its end. The first evaluation is made before anything is learnt; the last one, on other episodes, when the run is over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EvaluationConfig {
+    /// How many episodes an evaluation has.
+    pub episodes: usize,
+    /// How many the last one has, whose success is that of the run. No decision was based on them.
+    pub final_episodes: usize,
+    /// How many steps evaluations may take for each step of training, all of them together but the last. An evaluation is made as
+    /// soon as that allows it.
+    pub share: f64,
+}
+
+impl Default for EvaluationConfig {
+    fn default() -> Self {
+        Self {
+            episodes: 50,
+            final_episodes: 200,
+            share: 0.5,
+        }
+    }
+}
+
+/// When a run stops before its last iteration. All of it is decided by evaluations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StopConfig {
-    /// The success rate at which a run has converged: of the last episodes, and then of as many fresh ones. Above 1: never.
+    /// The success rate at which a run has converged: of evaluations, and then of fresh episodes. Above 1: never.
     pub success: f64,
-    /// How many episodes that is measured on.
+    /// How many fresh episodes that is confirmed on.
     pub episodes: usize,
-    /// For how many iterations in a row.
+    /// For how many evaluations in a row.
     pub patience: u64,
-    /// Appendix C: once the success rate of the last episodes has crossed this, ...
+    /// Appendix C: once the success rate has crossed this, ...
     pub crossing: f64,
-    /// ... the run ends when it falls by more than this share of its best value. 0: it does not.
+    /// ... the run ends when it falls by more than this share of its best value, of fresh episodes, too. 0: it does not.
     pub fall: f64,
 }
 
@@ -252,6 +290,7 @@ impl RunConfig {
             shaping: method.roles() != Roles::Unaided,
             least_samples: 1024,
             machine: None,
+            evaluation: EvaluationConfig::default(),
             stop: StopConfig {
                 success: 2.0,
                 episodes: 100,
@@ -332,7 +371,7 @@ impl RunConfig {
             place = match place.get_mut(part) {
                 Some(toml::Value::Table(inner)) => inner,
                 _ => bail!(
-                    "there is no section `{part}`: the sections are stop, learning, ppo and network"
+                    "there is no section `{part}`: the sections are evaluation, stop, learning, ppo and network"
                 ),
             };
         }

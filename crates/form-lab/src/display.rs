@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use console::{Term, truncate_str};
+use form_rl::PlayProgress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
 /// Between two plain lines.
@@ -30,10 +31,14 @@ pub struct Snapshot {
     pub steps: u64,
     /// Environment steps a second.
     pub steps_per_second: f64,
-    /// The share of episodes that reached the goal, if any ended.
+    /// The success rate of the last evaluation, if there was one.
     pub success: Option<f64>,
-    /// How many ended. Of a few that ended early, most reached the goal: others take longer to fail.
+    /// How many episodes it had.
     pub episodes: u64,
+    /// Whether it was made after this iteration.
+    pub is_new: bool,
+    /// The success rate of random play on the same episodes.
+    pub random: Option<f64>,
     /// States of the machine.
     pub states: usize,
     /// Its edges.
@@ -122,6 +127,22 @@ impl Display {
         }
     }
 
+    /// Shows how far the last evaluation has come, for a [`Watcher`](crate::Watcher) to report to.
+    pub fn evaluating(&self) -> impl Fn(PlayProgress) + Sync + use<> {
+        let bar = match &self.form {
+            Form::Live(live) => Some(live.bar.clone()),
+            Form::Quiet | Form::Plain(_) => None,
+        };
+        move |progress: PlayProgress| {
+            if let Some(bar) = &bar {
+                bar.set_prefix(format!(
+                    "last evaluation: {} of {} episodes",
+                    progress.episodes, progress.of
+                ));
+            }
+        }
+    }
+
     /// Says something that stays on the screen, above the live lines.
     pub fn remark(&mut self, text: &str) {
         match &mut self.form {
@@ -187,8 +208,8 @@ impl Plain {
             iteration(snapshot, iterations),
             machine(snapshot)
         );
-        if let Some(rate) = snapshot.success {
-            let _ = write!(line, ", success {}", success(rate, snapshot.episodes));
+        if snapshot.success.is_some() {
+            let _ = write!(line, ", success {}", success(snapshot));
         }
         if !snapshot.losses.is_empty() {
             let _ = write!(line, ", losses {}", losses(snapshot));
@@ -237,7 +258,7 @@ impl Live {
     }
 
     fn show(&mut self, snapshot: &Snapshot) {
-        if let Some(rate) = snapshot.success {
+        if let Some(rate) = snapshot.success.filter(|_| snapshot.is_new) {
             self.history.push_back(rate);
             if self.history.len() > HISTORY {
                 self.history.pop_front();
@@ -271,9 +292,9 @@ impl Drop for Live {
 /// The look of the live lines: with a bar if it is known how many iterations there will be.
 fn style(bounded: bool) -> ProgressStyle {
     let template = if bounded {
-        "{spinner:.cyan} iteration {pos} of {len}  {bar:24.cyan/dim}  {elapsed_precise}\n{msg}"
+        "{spinner:.cyan} iteration {pos} of {len}  {bar:24.cyan/dim}  {elapsed_precise}  {prefix}\n{msg}"
     } else {
-        "{spinner:.cyan} iteration {pos}  {elapsed_precise}\n{msg}"
+        "{spinner:.cyan} iteration {pos}  {elapsed_precise}  {prefix}\n{msg}"
     };
     ProgressStyle::with_template(template)
         .unwrap_or_else(|_| ProgressStyle::default_spinner())
@@ -285,9 +306,7 @@ fn style(bounded: bool) -> ProgressStyle {
 fn live_lines(snapshot: &Snapshot, history: &[f64]) -> Vec<String> {
     let line = |name: &str, text: &str| format!("  {name:<14}  {text}");
     let (steps, speed) = steps(snapshot);
-    let rate = snapshot.success;
-    let rate = rate.map_or_else(|| "–".to_owned(), |rate| success(rate, snapshot.episodes));
-    let success = format!("{rate}  {}", sparkline(history));
+    let success = format!("{}  {}", success(snapshot), sparkline(history));
     let trace = snapshot.counterexample.as_deref().map(one_line);
     let mut lines = vec![
         line("steps", &format!("{steps}  ({speed} a second)")),
@@ -346,9 +365,16 @@ fn losses(snapshot: &Snapshot) -> String {
         .join("  ")
 }
 
-/// The share, and of how many episodes: one of a few says little.
-fn success(rate: f64, episodes: u64) -> String {
-    format!("{:.1} % of {}", rate * 100.0, counted(episodes, "episode"))
+/// The share, of how many episodes, and what random play comes to on them.
+fn success(snapshot: &Snapshot) -> String {
+    let Some(rate) = snapshot.success else {
+        return "–".to_owned();
+    };
+    let of = counted(snapshot.episodes, "episode");
+    let random = (snapshot.random).map_or_else(String::new, |random| {
+        format!(" (random {:.1} %)", random * 100.0)
+    });
+    format!("{:.1} % of {of}{random}", rate * 100.0)
 }
 
 /// `1 state`, `2 states`.

@@ -33,6 +33,7 @@
 
 mod arena;
 mod atomic;
+mod blind_spots;
 mod config;
 mod curves;
 mod display;
@@ -50,16 +51,21 @@ mod tally;
 mod train;
 mod trained;
 mod transfer;
+mod watcher;
 
 pub use arena::{Arena, CopiesArena, GridArena, task};
 pub use atomic::{cannot, remove_unfinished, write_atomically, write_atomically_with};
+pub use blind_spots::BlindSpot;
 pub use config::{
-    ActionsName, LearningConfig, Method, Preset, RunConfig, StartsName, StopConfig, TransferConfig,
-    ViewName,
+    ActionsName, EvaluationConfig, LearningConfig, Method, Preset, RunConfig, StartsName,
+    StopConfig, TransferConfig, ViewName,
 };
 pub use curves::{Average, Axis, Curve, Figure, Panel, Scale, Spread, averages};
 pub use display::{Display, PolicyLosses, Snapshot};
-pub use evaluation::{Evaluation, EvaluationPlan, evaluate, play};
+pub use evaluation::{
+    Evaluation, EvaluationPlan, Failures, MapFailures, StateFailures, evaluate, evaluate_watched,
+    play,
+};
 pub use events::EventFile;
 pub use marked::{replace_marked, update_marked};
 pub use metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
@@ -72,11 +78,13 @@ pub use run_folder::{RunFolder, TrainingLock};
 pub use session::{FINAL, Finish, LATEST, Resumed, RunResult, Session};
 pub use staff::{Staffing, staff};
 pub use statistics::{
-    CONFIDENCE, Interval, deviation, mean, mean_interval, median, proportion_interval, quantile,
+    CONFIDENCE, Interval, bootstrap_interval, deviation, interquartile_mean, mean, mean_interval,
+    median, proportion_interval, quantile,
 };
-pub use tally::{Ending, Iteration, Relearnt, Tally};
+pub use tally::{Ending, Iteration, LastEvaluation, Measured, Relearnt, Stalled, Tally};
 pub use train::Trainer;
 pub use trained::TrainedRun;
 pub use transfer::{
     ORIGIN, PolicyTransfer, Retrain, begin_transfer, inherit, transfer_config, transferred,
 };
+pub use watcher::Watcher;

@@ -15,24 +15,31 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::atomic::{append, cannot, read_text, write_atomically};
+use crate::tally::LastEvaluation;
 
-/// What an iteration achieved. An empty field is no value: no episode ended, for instance.
+/// What an iteration achieved. An empty field is no value: no evaluation was made after it, for instance. The row of iteration 0
+/// tells of the evaluation before anything was learnt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct MetricsRow {
     /// The number of the iteration.
     pub iteration: u64,
     /// Environment steps since the beginning of the run.
     pub steps: u64,
-    /// Episodes that ended in the iteration.
-    pub episodes: u64,
-    /// The share of them that reached the goal.
+    /// How many episodes the evaluation after the iteration started, if one was made.
+    pub evaluated: Option<u64>,
+    /// The share of them that completed the task.
     pub success: Option<f64>,
     /// Their mean return, without shaping.
     #[serde(rename = "return")]
     pub return_: Option<f64>,
     /// Their mean length in steps.
     pub length: Option<f64>,
+    /// Episodes of the training that ended in the iteration. Those that fail take longest, so most of the first to end succeed.
+    pub episodes: u64,
+    /// The share of those that completed the task: no success rate of the policies.
+    pub ended_success: Option<f64>,
+    /// Their mean length in steps.
+    pub ended_length: Option<f64>,
     /// Their mean return with shaping.
     pub shaped_return: Option<f64>,
     /// States of the machine at the end of the iteration.
@@ -45,6 +52,16 @@ pub struct MetricsRow {
     pub counterexamples: u64,
     /// Traces kept for learning machines.
     pub traces: u64,
+}
+
+impl MetricsRow {
+    /// Puts an evaluation into the row, or none.
+    pub(crate) fn evaluated_by(&mut self, last: Option<&LastEvaluation>) {
+        self.evaluated = last.map(|last| last.episodes);
+        self.success = last.map(LastEvaluation::success);
+        self.return_ = self.success;
+        self.length = last.map(LastEvaluation::length);
+    }
 }
 
 /// Where the time of an iteration went.
@@ -63,6 +80,9 @@ pub struct TimingsRow {
     pub update_seconds: f64,
     /// Seconds spent on learning machines.
     pub learning_seconds: f64,
+    /// Seconds spent on evaluations.
+    #[serde(default)]
+    pub evaluation_seconds: f64,
 }
 
 /// How the update of one policy went. An empty field is no value: too few samples for an update, for instance.
@@ -91,17 +111,31 @@ pub struct PoliciesRow {
 
 /// A row of one of the tables.
 pub trait Row: Serialize + DeserializeOwned + Default {
+    /// The columns of earlier versions, and what they are called now; those that no longer exist have a name that nothing has.
+    const EARLIER: &[(&str, &str)] = &[];
+
     /// The iteration it tells of.
     fn iteration(&self) -> u64;
 }
 
 impl Row for MetricsRow {
+    // Version 0.1 knew only episodes that had ended.
+    const EARLIER: &[(&str, &str)] = &[(
+        "iteration,steps,episodes,success,return,length,shaped_return,states,edges,relearnings,counterexamples,traces",
+        "iteration,steps,episodes,ended_success,-,ended_length,shaped_return,states,edges,relearnings,counterexamples,traces",
+    )];
+
     fn iteration(&self) -> u64 {
         self.iteration
     }
 }
 
 impl Row for TimingsRow {
+    const EARLIER: &[(&str, &str)] = &[(
+        "iteration,seconds,steps_per_second,rollout_seconds,update_seconds,learning_seconds",
+        "iteration,seconds,steps_per_second,rollout_seconds,update_seconds,learning_seconds",
+    )];
+
     fn iteration(&self) -> u64 {
         self.iteration
     }
@@ -128,17 +162,27 @@ impl<R: Row> Table<R> {
         Self::append_to(path)
     }
 
-    /// The table of a run that goes on after an iteration: later rows and a half-written last line are cut off, all at once. A
-    /// missing table is begun anew.
-    pub fn resume(path: &Path, iteration: u64) -> Result<Self> {
+    /// The table of a run that goes on after an iteration, or from its beginning: later rows and a half-written last line are cut off,
+    /// all at once. A missing table is begun anew; one of an earlier version gets the columns of this one.
+    pub fn resume(path: &Path, iteration: Option<u64>) -> Result<Self> {
+        Self::resume_with(path, iteration, |_| {})
+    }
+
+    /// The same, with a change to every row.
+    pub(crate) fn resume_with(
+        path: &Path,
+        iteration: Option<u64>,
+        change: impl FnMut(&mut R),
+    ) -> Result<Self> {
         if !path.exists() {
             return Self::create(path);
         }
         let text = read_text(path)?;
-        let kept: Vec<R> = parse(path, complete_lines(&text))?
+        let mut kept: Vec<R> = parse(path, complete_lines(&text))?
             .into_iter()
-            .filter(|row: &R| row.iteration() <= iteration)
+            .filter(|row: &R| iteration.is_some_and(|last| row.iteration() <= last))
             .collect();
+        kept.iter_mut().for_each(change);
         write_atomically(path, &rows_as_lines(&kept, true)?)?;
         Self::append_to(path)
     }
@@ -238,7 +282,13 @@ fn good_rows<R: Row>(path: &Path, text: &str) -> (Vec<R>, Option<anyhow::Error>)
     };
     let names: Vec<&str> = names.split(',').collect();
     let mut rows = Vec::new();
-    for row in csv::Reader::from_reader(text.as_bytes()).deserialize() {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    // Whatever the file calls its columns. Asking for them moves on to the first row.
+    if let Err(error) = reader.headers() {
+        return (rows, Some(misread(path, text, &names, &error)));
+    }
+    reader.set_headers(names.iter().collect());
+    for row in reader.deserialize() {
         match row {
             Ok(row) => rows.push(row),
             Err(error) => return (rows, Some(misread(path, text, &names, &error))),
@@ -247,11 +297,14 @@ fn good_rows<R: Row>(path: &Path, text: &str) -> (Vec<R>, Option<anyhow::Error>)
     (rows, None)
 }
 
-/// The names of the columns, if they are those of the table.
+/// What the columns are called now, if they are those of the table.
 fn columns<R: Row>(path: &Path, text: &str) -> Result<String> {
     let expected = header::<R>()?;
     let expected = expected.trim_end();
     let found = text.lines().next().unwrap_or_default();
+    if let Some((_, now)) = R::EARLIER.iter().find(|(before, _)| *before == found) {
+        return Ok((*now).to_owned());
+    }
     if found != expected {
         let same = (found.chars().zip(expected.chars())).take_while(|(a, b)| a == b);
         bail!(

@@ -26,8 +26,9 @@ use crate::atomic::{cannot, read_text, write_atomically};
 use crate::config::RunConfig;
 use crate::display::Display;
 use crate::run_folder::{RunFolder, TrainingLock};
-use crate::tally::{Ending, Iteration, Notes};
+use crate::tally::{Ending, Iteration, MAP_ORDER, Notes};
 use crate::train::Trainer;
+use crate::watcher::Watcher;
 
 /// The name of the checkpoint that a run goes on from.
 pub const LATEST: &str = "latest";
@@ -200,6 +201,9 @@ impl<A: Arena> Session<A> {
         .with_context(place)?;
         // Only now, when all is known to be good, anything is changed.
         let mut resumed = format!("resumed after iteration {}", notes.tally.iteration);
+        if notes.map_order != MAP_ORDER {
+            resumed += ", which an earlier version made: all worlds begin new episodes";
+        }
         if let Some(iterations) = iterations {
             extension::give(&folder, trainer.config())?;
             resumed += &format!(", with {iterations} iterations in all");
@@ -254,14 +258,17 @@ impl<A: Arena> Session<A> {
     /// counts.
     pub fn run(&mut self, display: &mut Display) -> Result<Finish> {
         let finish = loop {
+            let before = self.trainer.tally().iteration;
             if let Some(ending) = self.trainer.tally().ending.clone() {
-                break self.conclude(&ending)?;
+                match self.conclude(&ending, display)? {
+                    Some(finish) => break finish,
+                    None => break self.interrupted(before)?,
+                }
             }
             let stopped = self.interrupt.load(Ordering::Relaxed);
-            let before = self.trainer.tally().iteration;
             let iteration = match stopped {
                 true => None,
-                false => self.trainer.iterate().with_context(|| {
+                false => self.next().with_context(|| {
                     format!(
                         "iteration {}: training stopped; {} holds the run up to iteration {before}",
                         before + 1,
@@ -270,9 +277,7 @@ impl<A: Arena> Session<A> {
                 })?,
             };
             let Some(iteration) = iteration else {
-                self.books
-                    .log(&format!("interrupted after iteration {before}"))?;
-                break Finish::Interrupted { iteration: before };
+                break self.interrupted(before)?;
             };
             self.record(&iteration, display)?;
         };
@@ -280,34 +285,61 @@ impl<A: Arena> Session<A> {
         Ok(finish)
     }
 
+    /// The evaluation before anything is learnt, and then one iteration after the other.
+    fn next(&mut self) -> Result<Option<Iteration>> {
+        match self.trainer.tally().has_begun() {
+            true => self.trainer.iterate(),
+            false => self.trainer.first_evaluation(),
+        }
+    }
+
+    fn interrupted(&mut self, iteration: u64) -> Result<Finish> {
+        (self.books).log(&format!("interrupted after iteration {iteration}"))?;
+        Ok(Finish::Interrupted { iteration })
+    }
+
     /// Writes an iteration down, and shows it.
     fn record(&mut self, iteration: &Iteration, display: &mut Display) -> Result<()> {
-        let tally = self.trainer.tally();
-        let remark =
-            (iteration.relearnt.as_ref()).map(|learnt| shown::machine(&self.trainer, learnt));
+        let mut remarks = Vec::new();
+        if let Some(learnt) = &iteration.relearnt {
+            remarks.push(shown::machine(&self.trainer, learnt));
+        }
+        if let Some(stalled) = &iteration.stalled {
+            remarks.push(shown::stalled(iteration.metrics.iteration, stalled));
+        }
         self.books.enter(
             iteration,
-            tally,
+            self.trainer.tally(),
             self.trainer.traces(),
             &self.signature,
-            remark.as_deref(),
+            &remarks,
         )?;
         save(&self.trainer, &self.folder, LATEST)?;
-        if let Some(remark) = remark {
+        for remark in remarks {
             display.remark(&remark);
         }
-        display.show(&shown::snapshot(&self.trainer, iteration));
+        display.show(&shown::snapshot(&mut self.trainer, iteration)?);
         Ok(())
     }
 
-    /// Writes what remains to be written when a run is over.
-    fn conclude(&mut self, ending: &Ending) -> Result<Finish> {
+    /// Measures how good the run is that is over, and writes what remains to be written; nothing if it was interrupted.
+    fn conclude(&mut self, ending: &Ending, display: &mut Display) -> Result<Option<Finish>> {
+        let interrupt = self.interrupt.clone();
+        let report = display.evaluating();
+        let watcher = Watcher::none()
+            .interrupted_by(&interrupt)
+            .reporting_to(&report);
+        let Some(evaluation) = self.trainer.final_evaluation(watcher)? else {
+            return Ok(None);
+        };
         save(&self.trainer, &self.folder, FINAL)?;
-        let result = RunResult::new(&self.trainer, ending, &self.books);
+        let iteration = self.trainer.tally().iteration;
+        self.books.conclude(iteration, &evaluation)?;
+        let result = RunResult::new(&self.trainer, ending, &evaluation, &self.books);
         self.books.log(&result.message)?;
         // Last: from now on the run is over.
         result.write(&self.folder.result())?;
-        Ok(Finish::Ended(Box::new(result)))
+        Ok(Some(Finish::Ended(Box::new(result))))
     }
 }
 

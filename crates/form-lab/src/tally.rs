@@ -11,6 +11,7 @@ use form_rl::Checkpoint;
 use serde::{Deserialize, Serialize};
 
 use crate::config::RunConfig;
+use crate::evaluation::Failures;
 use crate::metrics::{MetricsRow, PoliciesRow, TimingsRow};
 use crate::run_folder::RunFolder;
 use crate::staff::Staffing;
@@ -35,41 +36,94 @@ pub struct Tally {
     pub hired: u64,
     /// Why it is over, if it is.
     pub ending: Option<Ending>,
-    /// Whether the last episodes with this machine succeeded.
-    pub(crate) recent: VecDeque<bool>,
-    /// For how many iterations they have been good enough.
+    /// What is known of its success.
+    #[serde(default)]
+    pub measured: Measured,
+    /// For how many evaluations with this machine its success has been good enough.
     pub(crate) streak: u64,
-    /// The best success rate of the last episodes with this machine.
+    /// The best success rate of an evaluation with this machine.
     pub(crate) best: f64,
+    /// Version 0.1 judged success by the last episodes that had ended. They are read and not used.
+    #[serde(default, rename = "recent", skip_serializing)]
+    _ended: VecDeque<bool>,
+}
+
+/// What is known of the success of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// Steps that evaluations have taken, those that confirm what they say included.
+    pub steps: u64,
+    /// Steps of training with policies, which are what evaluations are allowed a share of.
+    pub training_steps: u64,
+    /// The last evaluation.
+    pub last: Option<LastEvaluation>,
+    /// Whether the machine or a policy has changed since.
+    pub(crate) changed: bool,
+    /// How many evaluations with this machine were no better than the best.
+    pub(crate) without_progress: u64,
+    /// Where episodes failed in those.
+    pub(crate) failures: Failures,
+}
+
+/// The numbers of an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LastEvaluation {
+    /// After which iteration it was made.
+    pub iteration: u64,
+    /// How many episodes were started.
+    pub episodes: u64,
+    /// How many of them completed the task.
+    pub successes: u64,
+    /// How many steps they took in all.
+    pub steps: u64,
+}
+
+impl LastEvaluation {
+    /// The success rate.
+    pub fn success(&self) -> f64 {
+        self.successes as f64 / self.episodes.max(1) as f64
+    }
+
+    /// The mean number of steps of an episode.
+    pub fn length(&self) -> f64 {
+        self.steps as f64 / self.episodes.max(1) as f64
+    }
 }
 
 impl Tally {
-    /// The success rate: of the fresh episodes on which a run converged, else of the last ones with this machine, if any ended.
-    pub fn success(&self) -> Option<f64> {
-        if let Some(Ending::Converged {
-            successes,
-            episodes,
-        }) = self.ending
-        {
-            return Some(successes as f64 / episodes as f64);
-        }
-        let successes = self.recent.iter().filter(|success| **success).count();
-        (!self.recent.is_empty()).then(|| successes as f64 / self.recent.len() as f64)
+    /// The last evaluation, if it was made after the last iteration.
+    pub(crate) fn present(&self) -> Option<&LastEvaluation> {
+        let last = self.measured.last.as_ref();
+        last.filter(|last| last.iteration == self.iteration)
     }
 
-    /// Forgets how episodes with another machine went.
+    /// Whether anything was written down: an evaluation before the first iteration is.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.iteration > 0 || self.measured.last.is_some()
+    }
+
+    /// Forgets how good policies were with another machine.
     pub(crate) fn start_over(&mut self) {
-        self.recent.clear();
         self.streak = 0;
         self.best = 0.0;
+        self.measured.without_progress = 0;
+        self.measured.failures = Failures::default();
     }
 }
+
+/// The order in which worlds play maps now.
+pub(crate) const MAP_ORDER: u32 = 1;
 
 /// What the checkpoint of a run says beside what every checkpoint does.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Notes {
     pub(crate) tally: Tally,
+    /// Which maps an episode of a world is played on: 0 in version 0.1, where not every world met every map.
+    #[serde(default)]
+    pub(crate) map_order: u32,
     /// The configuration, as a file: the checkpoint belongs to no other.
     pub(crate) config: String,
     /// The task's file, if it has one.
@@ -81,6 +135,7 @@ impl Notes {
     pub(crate) fn new(tally: &Tally, config: &RunConfig, task: Option<String>) -> Result<Self> {
         Ok(Self {
             tally: tally.clone(),
+            map_order: MAP_ORDER,
             config: config.to_toml()?,
             task,
         })
@@ -194,6 +249,19 @@ pub struct Relearnt {
     pub staffing: Vec<Staffing>,
 }
 
+/// A run whose evaluations have not been getting better.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stalled {
+    /// The best success rate with this machine.
+    pub best: f64,
+    /// How many evaluations in a row were no better.
+    pub evaluations: u64,
+    /// The maps on which most episodes fail, and the states in which they do.
+    pub maps: Vec<String>,
+    /// What is likely to be the reason, where that can be known.
+    pub reasons: Vec<String>,
+}
+
 /// One iteration.
 #[derive(Clone, Debug)]
 pub struct Iteration {
@@ -205,6 +273,8 @@ pub struct Iteration {
     pub policies: Vec<PoliciesRow>,
     /// The machine that was learnt, if one was.
     pub relearnt: Option<Relearnt>,
+    /// What is known of the reasons, if evaluations have not been getting better.
+    pub stalled: Option<Stalled>,
     /// Why this was the last iteration, if it was.
     pub ending: Option<Ending>,
 }

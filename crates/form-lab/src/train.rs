@@ -2,7 +2,10 @@
 //!
 //! From a machine of which nothing is known, agents act, at first at random. Every episode that the machine is wrong about is a
 //! counterexample; after an iteration with new ones the smallest machine is learnt from all that were kept. Policies survive
-//! wherever their sub-task does, see [`staff`](crate::staff). Nothing here touches a file.
+//! wherever their sub-task does, see [`staff`](crate::staff). How good they are is measured meanwhile, see `success`. Nothing here
+//! touches a file.
+
+mod success;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,15 +16,16 @@ use form_core::{Kind, Machine, Trace};
 use form_env::{Split, Stream, Worlds, generator};
 use form_learn::{Learner, Limits, Options, Outcome, StopReason};
 use form_rl::{
-    Agent, Cast, Checkpoint, Choice, Episode, Game, GameConfig, PpoReport, Roles, nothing_known,
+    Agent, Cast, Checkpoint, Episode, Game, GameConfig, PpoReport, Roles, nothing_known,
 };
+
+use self::success::Fixed;
 
 use crate::arena::Arena;
 use crate::config::{Method, RunConfig};
-use crate::evaluation::{Evaluation, EvaluationPlan, evaluate};
 use crate::metrics::{MetricsRow, PoliciesRow, TimingsRow};
 use crate::staff::{Staffing, staff};
-use crate::tally::{Ending, Iteration, Notes, Relearnt, Tally};
+use crate::tally::{Ending, Iteration, MAP_ORDER, Notes, Relearnt, Tally};
 
 /// A run in memory.
 pub struct Trainer<A: Arena> {
@@ -36,6 +40,8 @@ pub struct Trainer<A: Arena> {
     since: Instant,
     /// The seconds of earlier parts of the run.
     before: f64,
+    /// What is known of the episodes of evaluations, once that was asked for: their starts, and the success of random play.
+    fixed: Option<Fixed>,
 }
 
 /// What random numbers are for; each purpose has streams of its own.
@@ -44,7 +50,6 @@ enum Purpose {
     Rollout = 1,
     Update = 2,
     Hire = 3,
-    Check = 4,
 }
 
 fn stream(purpose: Purpose, number: u64) -> Stream {
@@ -72,6 +77,7 @@ impl<A: Arena> Trainer<A> {
             interrupt,
             since: Instant::now(),
             before: 0.0,
+            fixed: None,
             config,
         })
     }
@@ -90,7 +96,10 @@ impl<A: Arena> Trainer<A> {
         let cast = cast(&run.config, run.game.worlds(), &checkpoint.machine)?;
         run.agents = checkpoint.agents(&run.config.ppo)?;
         run.game.recast(cast)?;
-        checkpoint.restore(&mut run.game)?;
+        // Worlds of version 0.1 were on other maps: they begin new episodes.
+        if notes.map_order == MAP_ORDER {
+            checkpoint.restore(&mut run.game)?;
+        }
         for trace in &traces {
             run.learner.add(trace);
         }
@@ -144,12 +153,6 @@ impl<A: Arena> Trainer<A> {
     /// What it has come to.
     pub fn tally(&self) -> &Tally {
         &self.tally
-    }
-
-    /// How good the agents are at present. Nobody learns from it, and the run goes on as if nothing had been.
-    pub fn evaluate(&mut self, plan: &EvaluationPlan) -> Result<Evaluation> {
-        let machine = self.game.cast().machine().machine();
-        evaluate(&self.config, &self.arena, machine, &mut self.agents, plan)
     }
 
     /// Writes where it stands.
@@ -223,33 +226,42 @@ impl<A: Arena> Trainer<A> {
         self.tally.iteration = number;
         self.tally.steps += steps as u64;
         self.tally.episodes += episodes.len() as u64;
-        let metrics = self.metrics(&episodes);
+        self.tally.traces = self.traces.len() as u64;
+        let measured = &mut self.tally.measured;
+        measured.changed |= relearnt.is_some() || !policies.is_empty();
+        if known {
+            measured.training_steps += steps as u64;
+        }
         if relearnt.is_some() {
             self.tally.start_over();
-        } else if known && !refuted {
-            ending = ending.or(self.ending(&episodes)?);
         }
+        let evaluating = Instant::now();
+        let Some(judged) = self.judge(steps, episodes.len())? else {
+            return Ok(None);
+        };
+        let evaluating = evaluating.elapsed();
+        ending = ending.or(judged.ending);
         if ending.is_none() && number >= self.config.iterations {
             ending = Some(Ending::OutOfIterations);
         }
-        self.tally.traces = self.traces.len() as u64;
         self.tally.ending.clone_from(&ending);
-        let seconds = self.before + self.since.elapsed().as_secs_f64();
         Ok(Some(Iteration {
-            metrics,
+            metrics: self.metrics(&episodes),
             timings: TimingsRow {
                 iteration: number,
-                seconds,
-                steps_per_second: steps as f64 / start.elapsed().as_secs_f64(),
+                seconds: self.seconds(),
+                steps_per_second: steps as f64 / (start.elapsed() - evaluating).as_secs_f64(),
                 rollout_seconds: rollout.as_secs_f64(),
                 update_seconds: updating.as_secs_f64(),
                 // Of the learning alone, if it came to an end: agents and worlds begin anew after it.
                 learning_seconds: (relearnt.as_ref())
                     .map_or(learning, |lesson| lesson.time)
                     .as_secs_f64(),
+                evaluation_seconds: evaluating.as_secs_f64(),
             },
             policies,
             relearnt,
+            stalled: judged.stalled,
             ending,
         }))
     }
@@ -323,74 +335,34 @@ impl<A: Arena> Trainer<A> {
         }))
     }
 
+    /// The row of the iteration that has just been made.
     fn metrics(&self, episodes: &[Episode]) -> MetricsRow {
         let count = episodes.len() as f64;
         let mean = |value: &dyn Fn(&Episode) -> f64| {
             (count > 0.0).then(|| episodes.iter().map(value).sum::<f64>() / count)
         };
-        let success = mean(&|episode| f64::from(u8::from(episode.is_success())));
         let (machine, tally) = (self.machine(), &self.tally);
-        MetricsRow {
+        let mut row = MetricsRow {
             iteration: tally.iteration,
             steps: tally.steps,
             episodes: episodes.len() as u64,
-            success,
-            return_: success,
-            length: mean(&|episode| episode.steps() as f64),
+            ended_success: mean(&|episode| f64::from(u8::from(episode.is_success()))),
+            ended_length: mean(&|episode| episode.steps() as f64),
             shaped_return: mean(&|episode| episode.earned),
             states: machine.states().len() as u64,
             edges: machine.edges().len() as u64,
             relearnings: tally.relearnings,
             counterexamples: tally.counterexamples,
             traces: self.traces.len() as u64,
-        }
+            ..MetricsRow::default()
+        };
+        row.evaluated_by(tally.present());
+        row
     }
 
-    /// Whether the run is over, by how its last episodes went.
-    fn ending(&mut self, episodes: &[Episode]) -> Result<Option<Ending>> {
-        let stop = &self.config.stop;
-        let recent = &mut self.tally.recent;
-        recent.extend(episodes.iter().map(Episode::is_success));
-        let surplus = recent.len().saturating_sub(stop.episodes);
-        recent.drain(..surplus);
-        let good = recent.iter().filter(|success| **success).count() as f64;
-        // Those that end first are those that succeed: fewer episodes than asked for say nothing.
-        let full = recent.len() >= stop.episodes;
-        let success = good / recent.len().max(1) as f64;
-        if full && stop.fall > 0.0 {
-            let best = self.tally.best.max(success);
-            self.tally.best = best;
-            if best >= stop.crossing && success < best * (1.0 - stop.fall) {
-                return Ok(Some(Ending::Fell));
-            }
-        }
-        let enough = full && success >= stop.success;
-        self.tally.streak = if enough { self.tally.streak + 1 } else { 0 };
-        if !enough || self.tally.streak < stop.patience {
-            return Ok(None);
-        }
-        // Episodes that fail take longest, so those that ended look better than they all are.
-        self.tally.streak = 0;
-        let fresh = self.check()?;
-        let successes = fresh.iter().filter(|episode| episode.is_success()).count() as u64;
-        let episodes = fresh.len() as u64;
-        let converged = successes as f64 >= self.config.stop.success * episodes as f64;
-        Ok(converged.then_some(Ending::Converged {
-            successes,
-            episodes,
-        }))
-    }
-
-    /// Plays fresh episodes as training plays them.
-    fn check(&mut self) -> Result<Vec<Episode>> {
-        let number = self.tally.iteration;
-        let mut random = generator(self.config.seed, stream(Purpose::Check, number));
-        let count = self.config.worlds;
-        let seed = !self.config.seed ^ number;
-        let worlds = self.arena.worlds(count, seed, Split::Training)?;
-        let mut game = game(&self.config, worlds, self.game.cast().clone())?;
-        let each = self.config.stop.episodes.div_ceil(count) as u64;
-        Ok(game.play(&mut self.agents, each, Choice::Sample, &mut random)?)
+    /// Seconds since the beginning of the run, those before it was resumed included.
+    fn seconds(&self) -> f64 {
+        self.before + self.since.elapsed().as_secs_f64()
     }
 }
 
@@ -433,13 +405,18 @@ pub(crate) fn cast<W: Worlds>(config: &RunConfig, worlds: &W, machine: &Machine)
 }
 
 pub(crate) fn game<W: Worlds>(config: &RunConfig, worlds: W, cast: Cast) -> Result<Game<W>> {
-    let rules = GameConfig {
+    // An LSTM remembers its cell and its output.
+    let memory = 2 * config.network.memory;
+    Ok(Game::new(worlds, cast, rules(config), memory)?)
+}
+
+/// The rules of the game of a run.
+pub(crate) fn rules(config: &RunConfig) -> GameConfig {
+    GameConfig {
         credit: config.credit,
         shaping: config.shaping,
         gamma: config.ppo.gamma,
-    };
-    // An LSTM remembers its cell and its output.
-    Ok(Game::new(worlds, cast, rules, 2 * config.network.memory)?)
+    }
 }
 
 fn options(config: &RunConfig) -> Options {

@@ -50,5 +50,6 @@ pub use net::{
 pub use ppo::{PpoConfig, PpoLoss, PpoReport, PpoSums, Samples, ValueClip, update};
 pub use rollout::experience::Experience;
 pub use rollout::game::{Collected, Game};
+pub use rollout::play::{PlayConfig, PlayProgress};
 pub use rollout::rules::{Choice, Credit, Episode, GameConfig};
 pub use speed::Workload;

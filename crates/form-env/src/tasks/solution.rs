@@ -13,7 +13,7 @@ use form_core::{AtomSet, Monitor, StateId};
 use super::task::Task;
 use super::world::GridWorld;
 use crate::env::spec::Outcome;
-use crate::grid::map::{Content, NOTHING};
+use crate::grid::map::{Content, Map, NOTHING};
 use crate::grid::room::CellNumber;
 use crate::grid::rules::{Action, Pose};
 
@@ -29,10 +29,10 @@ pub enum Shortest {
 }
 
 /// A shortest sequence of actions that completes the task, or `None` if there is none, or none was found within `limit` pairs of a
-/// pose and a situation.
+/// pose and a situation. An episode that ran out of time is looked at as if it went on.
 pub fn solution(world: &GridWorld, limit: usize) -> Option<Vec<Action>> {
-    let mut search = Search::new(world);
-    match search.run(world, limit) {
+    let mut search = Search::new(world.task(), world.map());
+    match search.run(world.pose(), world.truth(), limit) {
         End::Found { last, action, .. } => Some(search.way_to(last, action)),
         End::Limit { .. } | End::Exhausted => None,
     }
@@ -40,7 +40,24 @@ pub fn solution(world: &GridWorld, limit: usize) -> Option<Vec<Action>> {
 
 /// The length of a shortest solution, or what was proven about it within `limit` pairs of a pose and a situation.
 pub fn shortest(world: &GridWorld, limit: usize) -> Shortest {
-    match Search::new(world).run(world, limit) {
+    shortest_from(
+        world.task(),
+        world.map(),
+        world.pose(),
+        world.truth(),
+        limit,
+    )
+}
+
+/// The same for the parts of a world.
+pub(crate) fn shortest_from(
+    task: &Task,
+    map: &Map,
+    pose: Pose,
+    truth: &Monitor,
+    limit: usize,
+) -> Shortest {
+    match Search::new(task, map).run(pose, truth, limit) {
         End::Found { steps, .. } => Shortest::Exactly(steps),
         End::Limit { steps } => Shortest::AtLeast(steps),
         End::Exhausted => Shortest::Impossible,
@@ -78,11 +95,10 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(world: &'a GridWorld) -> Self {
-        let task = world.task();
+    fn new(task: &'a Task, map: &'a Map) -> Self {
         Self {
             task,
-            contents: &world.map().contents,
+            contents: &map.contents,
             situations: Situations::new(task),
             poses: 4 * task.room().walls().len(),
             came_from: Vec::new(),
@@ -90,12 +106,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn run(&mut self, world: &GridWorld, limit: usize) -> End {
-        if world.outcome().is_over() {
+    fn run(&mut self, pose: Pose, truth: &Monitor, limit: usize) -> End {
+        if self.task.verdict(truth.state()).is_over() {
             return End::Exhausted;
         }
-        let start = self.situations.of(world.truth());
-        let Some(start) = self.node(start, world.pose()) else {
+        let start = self.situations.of(truth);
+        let Some(start) = self.node(start, pose) else {
             return End::Limit { steps: 1 };
         };
         self.visit(start, start << 2);
@@ -279,10 +295,10 @@ pub(crate) mod tests {
     /// The length of a shortest solution by the plainest search there is: every situation with its whole buffer, every step by the
     /// world's own rules.
     pub(crate) fn exhaustive(world: &GridWorld) -> Option<usize> {
-        if world.outcome().is_over() {
+        let task = world.task();
+        if task.verdict(world.truth().state()).is_over() {
             return None;
         }
-        let task = world.task();
         let key = |pose: Pose, monitor: &Monitor| {
             let (seen, newest) = (monitor.seen().clone(), monitor.newest().clone());
             (pose, monitor.state(), seen, newest)

@@ -14,6 +14,7 @@ use crate::grid::map::Map;
 use crate::grid::rules::Pose;
 use crate::tasks::block::Block;
 use crate::tasks::maps::Maps;
+use crate::tasks::solution::{Shortest, shortest_from};
 use crate::tasks::task::Task;
 use crate::tasks::world::{GridWorld, WorldOptions};
 
@@ -147,6 +148,13 @@ impl GridWorlds {
         let (block, i) = self.place(world);
         copy.resume(self.map(world).clone(), block.only(i));
         Ok(copy)
+    }
+
+    /// How few steps complete the task from where a world is, as [`shortest`](crate::shortest) says it.
+    pub fn shortest(&self, world: usize, limit: usize) -> Shortest {
+        let (block, i) = self.place(world);
+        let (pose, truth) = (block.pose(i), &block.monitors[i]);
+        shortest_from(&self.task, self.map(world), pose, truth, limit)
     }
 
     fn place(&self, world: usize) -> (&Block, usize) {

@@ -12,6 +12,7 @@ const MOST_WORLDS: usize = 1 << 16;
 const MOST_LAYOUTS: usize = 1 << 22;
 const LARGEST_BATCH: usize = 1 << 26;
 const MOST_DISJUNCTS: usize = 64;
+const MOST_EPISODES: usize = 1 << 24;
 
 impl RunConfig {
     /// Refuses what makes no sense.
@@ -66,8 +67,15 @@ impl RunConfig {
                 );
             }
         }
-        if self.stop.episodes == 0 {
-            bail!("stop.episodes = 0: a success rate needs one at least");
+        let episodes = [
+            ("stop.episodes", self.stop.episodes),
+            ("evaluation.episodes", self.evaluation.episodes),
+            ("evaluation.final_episodes", self.evaluation.final_episodes),
+        ];
+        for (name, count) in episodes {
+            if count == 0 {
+                bail!("{name} = 0: a success rate needs one at least");
+            }
         }
         if self.learning.explore == 0 {
             bail!("learning.explore = 0: nothing would ever be observed");
@@ -82,6 +90,17 @@ impl RunConfig {
             ("layouts", self.layouts, MOST_LAYOUTS),
             ("ppo.train_batch", self.ppo.train_batch, LARGEST_BATCH),
             ("learning.explore", self.learning.explore, LARGEST_BATCH),
+            ("stop.episodes", self.stop.episodes, MOST_EPISODES),
+            (
+                "evaluation.episodes",
+                self.evaluation.episodes,
+                MOST_EPISODES,
+            ),
+            (
+                "evaluation.final_episodes",
+                self.evaluation.final_episodes,
+                MOST_EPISODES,
+            ),
             (
                 "learning.max_disjuncts",
                 self.learning.max_disjuncts,
@@ -97,11 +116,18 @@ impl RunConfig {
             ("stop.success", self.stop.success),
             ("stop.crossing", self.stop.crossing),
             ("stop.fall", self.stop.fall),
+            ("evaluation.share", self.evaluation.share),
         ];
         for (name, value) in shares {
             if value.is_nan() {
                 bail!("{name} = {value}: it must be a number");
             }
+        }
+        if self.evaluation.share < 0.0 {
+            bail!(
+                "evaluation.share = {}: it must be 0 or more",
+                self.evaluation.share
+            );
         }
         Ok(())
     }

@@ -29,13 +29,14 @@ const PALE_INK: RGBColor = RGBColor(110, 117, 128);
 const GRID: RGBColor = RGBColor(231, 234, 239);
 
 /// The colours of the paper's figures: what a method is called on the command line and in legends.
-const METHODS: [(&str, &str, RGBColor); 6] = [
+const METHODS: [(&str, &str, RGBColor); 7] = [
     ("ppo", "PPO", RGBColor(31, 119, 180)),
     ("handcrafted", "handcrafted", RGBColor(255, 127, 14)),
     ("propositional", "propositional", RGBColor(44, 160, 44)),
     ("form", "FORM", RGBColor(214, 39, 40)),
     ("recurrent-ppo", "recurrent PPO", RGBColor(148, 103, 189)),
     ("single-policy", "single policy", RGBColor(140, 86, 75)),
+    ("random", "random play", RGBColor(150, 150, 150)),
 ];
 /// For what is none of these, in the order in which they come.
 const OTHERS: [RGBColor; 4] = [

@@ -1,8 +1,7 @@
 //! The learning curves of an experiment.
 //!
-//! Two quantities are drawn. The success rate is that of the episodes that ended lately; an episode that fails takes longest, so
-//! at first only those that succeed have ended, and the rate looks better than it is. Goals a thousand steps have no such
-//! bias, and go on growing while episodes get shorter.
+//! Two quantities are drawn: the success rate of the evaluations, which begins with what policies come to before they have learnt
+//! anything, and goals per thousand steps of training, which go on growing while episodes get shorter.
 
 use anyhow::Result;
 
@@ -11,6 +10,7 @@ use super::orders::Experiment;
 use super::workshop::{Delivery, Workshop};
 use crate::curves::{Axis, Curve, Figure, Panel, Scale, Spread};
 use crate::metrics::{MetricsRow, read_rows};
+use crate::statistics::mean;
 
 /// Iterations over which a curve is averaged.
 const WINDOW: usize = 5;
@@ -30,8 +30,8 @@ pub(super) fn figure(
 ) -> Result<Option<Figure>> {
     let wanted = match experiment {
         Experiment::Transfer => [
-            (Quantity::Goals, "4 yellow", "-4"),
-            (Quantity::Goals, "6 yellow", "-6"),
+            (Quantity::Success, "4 yellow", "-4"),
+            (Quantity::Success, "6 yellow", "-6"),
         ],
         _ => [
             (Quantity::Success, experiment.as_str(), ""),
@@ -56,9 +56,12 @@ pub(super) fn figure(
                 curves.push(Curve { method, runs });
             }
         }
+        if let Quantity::Success = quantity {
+            curves.extend(random(experiment, ending, deliveries, &curves));
+        }
         let (label, scale) = match quantity {
             Quantity::Success => ("success rate", Scale::Percent),
-            Quantity::Goals => ("goals a thousand steps", Scale::Number),
+            Quantity::Goals => ("goals per thousand steps", Scale::Number),
         };
         let axis = |label: &str, scale| Axis {
             label: label.to_owned(),
@@ -79,24 +82,52 @@ pub(super) fn figure(
     }))
 }
 
-/// A run as points, each over the last few iterations.
+/// What random play comes to on the episodes of the last evaluations, drawn as far as the curves go.
+fn random(
+    experiment: Experiment,
+    ending: &str,
+    deliveries: &[Delivery],
+    curves: &[Curve],
+) -> Option<Curve> {
+    let points = curves.iter().flat_map(|curve| &curve.runs).flatten();
+    let last = points.map(|point| point.0).fold(0.0, f64::max);
+    let groups = groups(experiment);
+    let of_panel = |delivery: &&Delivery| {
+        let mut names = groups.iter().filter(|(group, _)| group.ends_with(ending));
+        names.any(|(group, _)| delivery.is_of(experiment.as_str(), group))
+    };
+    let results = (deliveries.iter().filter(of_panel)).filter_map(|one| one.result.as_ref());
+    let evaluations = results.filter_map(|result| result.evaluation.as_ref());
+    let rates: Vec<f64> = evaluations.filter_map(|found| found.random).collect();
+    let rate = mean(&rates).filter(|_| last > 0.0)?;
+    Some(Curve {
+        method: "random".to_owned(),
+        runs: vec![vec![(0.0, rate), (last, rate)]],
+    })
+}
+
+/// A run as points: its evaluations as they are, goals over the last few iterations.
 fn points(rows: &[MetricsRow], quantity: Quantity) -> Vec<(f64, f64)> {
+    match quantity {
+        Quantity::Success => (rows.iter())
+            .filter_map(|row| Some((row.steps as f64, row.success?)))
+            .collect(),
+        Quantity::Goals => goals(rows),
+    }
+}
+
+fn goals(rows: &[MetricsRow]) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
+    // The row before the first iteration has no steps.
+    let rows: Vec<&MetricsRow> = rows.iter().filter(|row| row.iteration > 0).collect();
     for end in 1..=rows.len() {
         let start = end.saturating_sub(WINDOW);
-        let window = &rows[start..end];
         let before = start.checked_sub(1).map_or(0, |before| rows[before].steps);
         let steps = (rows[end - 1].steps - before) as f64;
-        let episodes: f64 = window.iter().map(|row| row.episodes as f64).sum();
-        let goals: f64 = (window.iter())
-            .map(|row| row.success.unwrap_or(0.0) * row.episodes as f64)
+        let goals: f64 = (rows[start..end].iter())
+            .map(|row| row.ended_success.unwrap_or(0.0) * row.episodes as f64)
             .sum();
-        let value = match quantity {
-            Quantity::Success if episodes == 0.0 => continue,
-            Quantity::Success => goals / episodes,
-            Quantity::Goals => 1000.0 * goals / steps,
-        };
-        points.push((rows[end - 1].steps as f64, value));
+        points.push((rows[end - 1].steps as f64, 1000.0 * goals / steps));
     }
     points
 }
@@ -105,26 +136,47 @@ fn points(rows: &[MetricsRow], quantity: Quantity) -> Vec<(f64, f64)> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn goals_are_counted_over_the_steps_of_the_window() {
-        let row = |iteration: u64, episodes, success| MetricsRow {
+    fn row(iteration: u64, episodes: u64, ended_success: Option<f64>) -> MetricsRow {
+        MetricsRow {
             iteration,
             steps: 1000 * iteration,
             episodes,
-            success,
+            ended_success,
             ..MetricsRow::default()
-        };
-        let rows = [row(1, 0, None), row(2, 4, Some(0.5)), row(3, 6, Some(1.0))];
+        }
+    }
+
+    #[test]
+    fn goals_are_counted_over_the_steps_of_the_window() {
+        let rows = [
+            row(0, 0, None),
+            row(1, 0, None),
+            row(2, 4, Some(0.5)),
+            row(3, 6, Some(1.0)),
+        ];
         assert_eq!(
             points(&rows, Quantity::Goals),
             [(1000.0, 0.0), (2000.0, 1.0), (3000.0, 8.0 / 3.0)]
         );
-        assert_eq!(
-            points(&rows, Quantity::Success),
-            [(2000.0, 0.5), (3000.0, 0.8)]
-        );
         let many: Vec<_> = (1..=9).map(|i| row(i, i, Some(1.0))).collect();
         let last = points(&many, Quantity::Goals);
         assert_eq!(last[8], (9000.0, (5 + 6 + 7 + 8 + 9) as f64 / 5.0));
+    }
+
+    #[test]
+    fn success_is_that_of_evaluations_from_the_beginning() {
+        let evaluated = |iteration, success| MetricsRow {
+            success,
+            ..row(iteration, 10, Some(1.0))
+        };
+        let rows = [
+            evaluated(0, Some(0.4)),
+            evaluated(1, None),
+            evaluated(2, Some(0.7)),
+        ];
+        assert_eq!(
+            points(&rows, Quantity::Success),
+            [(0.0, 0.4), (2000.0, 0.7)]
+        );
     }
 }

@@ -88,9 +88,18 @@ impl<'a> Group<'a> {
             .flatten()
     }
 
+    /// The mean success rate; unknown where one of its runs does not tell.
     fn success(self) -> Option<f64> {
         let results = self.runs().filter_map(|delivery| delivery.result.as_ref());
-        let rates: Vec<f64> = results.filter_map(|result| result.success).collect();
+        let rates: Option<Vec<f64>> = results.map(|result| result.success).collect();
+        mean(&rates?)
+    }
+
+    /// That of random play on the same episodes.
+    fn random(self) -> Option<f64> {
+        let results = self.runs().filter_map(|delivery| delivery.result.as_ref());
+        let evaluations = results.filter_map(|result| result.evaluation.as_ref());
+        let rates: Vec<f64> = evaluations.filter_map(|found| found.random).collect();
         mean(&rates)
     }
 
@@ -104,6 +113,9 @@ impl<'a> Group<'a> {
         }
         if let Some(success) = self.success() {
             let _ = write!(text, ", success {:.1} %", 100.0 * success);
+        }
+        if let Some(random) = self.random() {
+            let _ = write!(text, " (random {:.1} %)", 100.0 * random);
         }
         text
     }
@@ -157,7 +169,8 @@ impl<'a> Evidence<'a> {
     fn plain_ppo(self) -> Finding {
         let groups = TASKS.map(|task| (task, self.group(task, "ppo")));
         let said = groups.map(|(task, group)| format!("{task}: {}", group.in_words()));
-        let complete = groups.iter().all(|(_, group)| group.is_complete());
+        let complete =
+            (groups.iter()).all(|(_, group)| group.is_complete() && group.success().is_some());
         let fails =
             (groups.iter()).all(|(_, group)| group.success().is_some_and(|rate| rate < 0.9));
         Finding {
@@ -173,8 +186,7 @@ impl<'a> Evidence<'a> {
             claim: "Recurrent PPO reaches a high return on AllYellow but not the optimum (here: success of 70 % or more, and no run converges)"
                 .to_owned(),
             measured: group.in_words(),
-            holds: group
-                .is_complete()
+            holds: (group.is_complete() && group.success().is_some())
                 .then(|| group.success() >= Some(0.7) && group.steps().is_empty()),
         }
     }

@@ -13,6 +13,7 @@ use form_core::{Machine, Signature, Trace, to_svg};
 use super::found::{Clock, Found};
 use crate::atomic::{append, cannot, refuse_pipes, write_atomically};
 use crate::display::counted;
+use crate::evaluation::Evaluation;
 use crate::events::EventFile;
 use crate::metrics::{MetricsRow, PoliciesRow, Table, TimingsRow};
 use crate::run_folder::RunFolder;
@@ -40,7 +41,8 @@ impl Books {
         signature: &Signature,
         found: &Found,
     ) -> Result<Self> {
-        let iteration = tally.iteration;
+        // Before the first evaluation nothing counts.
+        let last = tally.has_begun().then_some(tally.iteration);
         write_traces(&folder.traces(), &found.traces, signature)?;
         for path in folder.machines()? {
             // Files of other names are not the run's.
@@ -55,10 +57,15 @@ impl Books {
         let log = folder.log();
         refuse_pipes(&log)?;
         Ok(Self {
-            metrics: Table::resume(&folder.metrics(), iteration)?,
-            timings: Table::resume(&folder.timings(), iteration)?,
-            policies: Table::resume(&folder.policies(), iteration)?,
-            events: EventFile::create(folder.path(), (iteration > 0).then_some(iteration))?,
+            metrics: Table::resume_with(&folder.metrics(), last, |row: &mut MetricsRow| {
+                // When a run is over, its last row tells of the last evaluation. A run that goes on has made no such thing.
+                if Some(row.iteration) == last {
+                    row.evaluated_by(tally.present());
+                }
+            })?,
+            timings: Table::resume(&folder.timings(), last)?,
+            policies: Table::resume(&folder.policies(), last)?,
+            events: EventFile::create(folder.path(), last)?,
             log: (File::options().create(true).append(true).open(&log))
                 .map_err(|error| cannot("write", &log, error))?,
             folder: folder.clone(),
@@ -87,6 +94,25 @@ impl Books {
         self.clock.last_learning
     }
 
+    /// Writes the last evaluation of a run that is over: into the row of its last iteration, and for TensorBoard.
+    pub(super) fn conclude(&mut self, iteration: u64, evaluation: &Evaluation) -> Result<()> {
+        let path = self.folder.metrics();
+        self.metrics = Table::resume_with(&path, Some(iteration), |row: &mut MetricsRow| {
+            if row.iteration == iteration {
+                row.evaluated = Some(evaluation.episodes);
+                row.success = Some(evaluation.success);
+                row.return_ = Some(evaluation.return_);
+                row.length = Some(evaluation.length);
+            }
+        })?;
+        let scalars = [
+            ("episodes/success", evaluation.success),
+            ("episodes/return", evaluation.return_),
+            ("episodes/length", evaluation.length),
+        ];
+        self.events.append(iteration, scalars)
+    }
+
     /// Adds lines to the log.
     pub(super) fn log(&mut self, text: &str) -> Result<()> {
         append(
@@ -103,7 +129,7 @@ impl Books {
         tally: &Tally,
         traces: &[Trace],
         signature: &Signature,
-        remark: Option<&str>,
+        remarks: &[String],
     ) -> Result<()> {
         if tally.traces > self.traces {
             write_traces(&self.folder.traces(), traces, signature)?;
@@ -125,7 +151,7 @@ impl Books {
         let scalars = scalars(iteration);
         let scalars = scalars.iter().map(|(tag, value)| (tag.as_str(), *value));
         self.events.append(iteration.metrics.iteration, scalars)?;
-        if let Some(remark) = remark {
+        for remark in remarks {
             self.log(remark)?;
         }
         self.log(&line(iteration))
@@ -164,6 +190,9 @@ fn scalars(iteration: &Iteration) -> Vec<(String, f64)> {
         ("episodes/success", metrics.success),
         ("episodes/return", metrics.return_),
         ("episodes/length", metrics.length),
+        ("ended/episodes", Some(metrics.episodes as f64)),
+        ("ended/success", metrics.ended_success),
+        ("ended/length", metrics.ended_length),
         ("episodes/shaped_return", metrics.shaped_return),
         ("machine/states", Some(metrics.states as f64)),
         ("machine/edges", Some(metrics.edges as f64)),
@@ -178,6 +207,7 @@ fn scalars(iteration: &Iteration) -> Vec<(String, f64)> {
         ("time/rollout_seconds", Some(timings.rollout_seconds)),
         ("time/update_seconds", Some(timings.update_seconds)),
         ("time/learning_seconds", Some(timings.learning_seconds)),
+        ("time/evaluation_seconds", Some(timings.evaluation_seconds)),
     ]
     .map(|(tag, value)| (tag.to_owned(), value))
     .into();
@@ -200,15 +230,16 @@ fn scalars(iteration: &Iteration) -> Vec<(String, f64)> {
 fn line(iteration: &Iteration) -> String {
     let (metrics, timings) = (&iteration.metrics, &iteration.timings);
     let mut line = format!(
-        "{:.1} s: iteration {}: {} steps, {:.0} a second, {}",
+        "{:.1} s: iteration {}: {} steps, {:.0} a second, {} ended",
         timings.seconds,
         metrics.iteration,
         metrics.steps,
         timings.steps_per_second,
         counted(metrics.episodes, "episode")
     );
-    if let Some(success) = metrics.success {
-        let _ = write!(line, ", success {:.1} %", 100.0 * success);
+    if let (Some(success), Some(episodes)) = (metrics.success, metrics.evaluated) {
+        let of = counted(episodes, "episode");
+        let _ = write!(line, ", success {:.1} % of {of}", 100.0 * success);
     }
     line
 }

@@ -51,12 +51,11 @@ impl Found {
         signature: &Signature,
         machine: Option<&Machine>,
     ) -> Result<Self> {
-        let iteration = tally.iteration;
-        let metrics: Vec<MetricsRow> = rows(&folder.metrics(), iteration)?;
-        let timings: Vec<TimingsRow> = rows(&folder.timings(), iteration)?;
-        let _: Vec<PoliciesRow> = rows(&folder.policies(), iteration)?;
-        complete(&folder.metrics(), &metrics, iteration)?;
-        complete(&folder.timings(), &timings, iteration)?;
+        let metrics: Vec<MetricsRow> = rows(&folder.metrics(), tally)?;
+        let timings: Vec<TimingsRow> = rows(&folder.timings(), tally)?;
+        let _: Vec<PoliciesRow> = rows(&folder.policies(), tally)?;
+        complete(&folder.metrics(), &metrics, tally)?;
+        complete(&folder.timings(), &timings, tally)?;
         if let Some(machine) = machine {
             expect_machines(folder, tally.relearnings, machine)?;
         }
@@ -73,19 +72,22 @@ impl Found {
     }
 }
 
-/// The rows of a table up to an iteration. Before the first one there need not be a table.
-fn rows<R: Row>(path: &Path, iteration: u64) -> Result<Vec<R>> {
-    if iteration == 0 && !path.exists() {
+/// The rows of a table that the checkpoint knows of. Before the first one there need not be a table.
+fn rows<R: Row>(path: &Path, tally: &Tally) -> Result<Vec<R>> {
+    if tally.iteration == 0 && !path.exists() {
         return Ok(Vec::new());
     }
     let mut rows: Vec<R> = read_rows(path)?;
-    rows.retain(|row| row.iteration() <= iteration);
+    rows.retain(|row| tally.has_begun() && row.iteration() <= tally.iteration);
     Ok(rows)
 }
 
-/// Refuses a table that has not one row an iteration.
-fn complete<R: Row>(path: &Path, rows: &[R], iteration: u64) -> Result<()> {
-    let expected = 1..=iteration;
+/// Refuses a table that has not one row an iteration. That of iteration 0, before anything was learnt, is missing in runs that
+/// version 0.1 began.
+fn complete<R: Row>(path: &Path, rows: &[R], tally: &Tally) -> Result<()> {
+    let iteration = tally.iteration;
+    let first = u64::from(rows.first().is_none_or(|row| row.iteration() > 0));
+    let expected = first..=iteration;
     let found = rows.iter().map(Row::iteration);
     if found.clone().eq(expected.clone()) {
         return Ok(());

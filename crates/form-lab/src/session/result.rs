@@ -10,6 +10,7 @@ use super::books::Books;
 use crate::arena::Arena;
 use crate::atomic::{read_text, write_atomically};
 use crate::config::{Method, Preset};
+use crate::evaluation::Evaluation;
 use crate::run_folder::RunFolder;
 use crate::tally::Ending;
 use crate::train::Trainer;
@@ -29,7 +30,8 @@ pub struct RunResult {
     pub preset: Preset,
     /// Its seed.
     pub seed: u64,
-    /// The success rate: of the fresh episodes on which it converged, else of the last ones with its machine.
+    /// The success rate of its policies when it was over: of all episodes of its last evaluation. None if it was made by version 0.1
+    /// and did not converge: that version counted the episodes that had ended.
     pub success: Option<f64>,
     /// Iterations made.
     pub iterations: u64,
@@ -55,13 +57,21 @@ pub struct RunResult {
     pub learning_seconds: f64,
     /// Seconds that the last machine took of them.
     pub last_learning_seconds: Option<f64>,
+    /// The last evaluation, which `success` comes from; none in results of version 0.1.
+    #[serde(default)]
+    pub evaluation: Option<Evaluation>,
     /// The version of the program.
     pub version: String,
 }
 
 impl RunResult {
-    /// What a run that is over came to.
-    pub(super) fn new<A: Arena>(trainer: &Trainer<A>, ending: &Ending, books: &Books) -> Self {
+    /// What a run that is over came to, by its last evaluation.
+    pub(super) fn new<A: Arena>(
+        trainer: &Trainer<A>,
+        ending: &Ending,
+        evaluation: &Evaluation,
+        books: &Books,
+    ) -> Self {
         let (config, tally, machine) = (trainer.config(), trainer.tally(), trainer.machine());
         let knows_one = config.method.roles() != Roles::Unaided;
         Self {
@@ -71,7 +81,7 @@ impl RunResult {
             method: config.method,
             preset: config.preset,
             seed: config.seed,
-            success: tally.success(),
+            success: Some(evaluation.success),
             iterations: tally.iteration,
             steps: tally.steps,
             episodes: tally.episodes,
@@ -84,6 +94,7 @@ impl RunResult {
             traces: tally.traces,
             learning_seconds: books.learning_seconds(),
             last_learning_seconds: books.last_learning_seconds(),
+            evaluation: Some(evaluation.clone()),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
@@ -97,9 +108,11 @@ impl RunResult {
         let text = read_text(&path)?;
         let result = serde_json::from_str(&text);
         let advice = "damaged: remove it and resume the run, which writes it anew";
-        result
-            .with_context(|| format!("{}: {advice}", path.display()))
-            .map(Some)
+        let mut result: Self = result.with_context(|| format!("{}: {advice}", path.display()))?;
+        if result.evaluation.is_none() && result.ending != "converged" {
+            result.success = None;
+        }
+        Ok(Some(result))
     }
 
     pub(super) fn write(&self, path: &Path) -> Result<()> {

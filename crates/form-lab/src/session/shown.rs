@@ -1,22 +1,30 @@
 //! What a person is shown of a run: where it stands, and the machines that it learns.
 
+use anyhow::Result;
 use form_core::{Signature, Trace};
 
 use crate::arena::Arena;
 use crate::display::{PolicyLosses, Snapshot, counted};
-use crate::tally::{Iteration, Relearnt};
+use crate::tally::{Iteration, Relearnt, Stalled};
 use crate::train::Trainer;
 
 /// Where a run stands after an iteration.
-pub(super) fn snapshot<A: Arena>(trainer: &Trainer<A>, iteration: &Iteration) -> Snapshot {
+pub(super) fn snapshot<A: Arena>(
+    trainer: &mut Trainer<A>,
+    iteration: &Iteration,
+) -> Result<Snapshot> {
+    let random = trainer.random_success()?;
     let machine = trainer.machine();
     let signature = trainer.game().cast().machine().signature();
-    Snapshot {
+    let last = trainer.tally().measured.last;
+    Ok(Snapshot {
         iteration: iteration.metrics.iteration,
         steps: iteration.metrics.steps,
         steps_per_second: iteration.timings.steps_per_second,
-        success: iteration.metrics.success,
-        episodes: iteration.metrics.episodes,
+        success: last.map(|last| last.success()),
+        episodes: last.map_or(0, |last| last.episodes),
+        is_new: iteration.metrics.success.is_some(),
+        random: Some(random),
         states: machine.states().len(),
         edges: machine.edges().len(),
         counterexample: (trainer.traces().last()).map(|trace| in_words(trace, signature)),
@@ -27,7 +35,23 @@ pub(super) fn snapshot<A: Arena>(trainer: &Trainer<A>, iteration: &Iteration) ->
                 value: row.value_loss.unwrap_or(f64::NAN),
             })
             .collect(),
+    })
+}
+
+/// A run that does not get better.
+pub(super) fn stalled(iteration: u64, stalled: &Stalled) -> String {
+    let mut text = format!(
+        "iteration {iteration}: stalled: no better than {:.1} % in the last {} evaluations",
+        100.0 * stalled.best,
+        stalled.evaluations
+    );
+    for map in &stalled.maps {
+        text += &format!("; {map}");
     }
+    for reason in &stalled.reasons {
+        text += &format!("\n  likely: {reason}");
+    }
+    text
 }
 
 /// A machine that was learnt.

@@ -22,6 +22,8 @@ fn snapshot(iteration: u64) -> Snapshot {
         steps_per_second: 31_415.9,
         success: (iteration > 1).then_some(iteration as f64 / 8.0),
         episodes: (iteration - 1) * 1000,
+        is_new: true,
+        random: (iteration > 2).then_some(0.125),
         states: iteration as usize,
         edges: iteration as usize - 1,
         counterexample: (iteration > 1).then(|| {
@@ -75,7 +77,7 @@ fn plain_lines() {
     iteration 1 of 200: 16,384 steps, 31,416 a second, 1 state, 0 edges, losses u0 -0.012/0.500
     iteration 2 of 200: 32,768 steps, 31,416 a second, 2 states, 1 edge, success 25.0 % of 1,000 episodes, losses u0 -0.012/0.500  u1 -0.012/0.500, counterexample goal: yellow(o2) ; yellow(o0); yellow(o1); yellow(o0); yellow(o1); yellow(o0); yellow(o1); yellow(o…
     a new machine: 3 states
-    iteration 3 of 200: 49,152 steps, 31,416 a second, 3 states, 2 edges, success 37.5 % of 2,000 episodes, losses u0 -0.012/0.500  u1 -0.012/0.500  u2 -0.012/0.500
+    iteration 3 of 200: 49,152 steps, 31,416 a second, 3 states, 2 edges, success 37.5 % of 2,000 episodes (random 12.5 %), losses u0 -0.012/0.500  u1 -0.012/0.500  u2 -0.012/0.500
     ");
 }
 

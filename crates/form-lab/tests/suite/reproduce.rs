@@ -189,6 +189,7 @@ fn made_up(name: &str, method: Method, steps: &[Option<u64>]) -> Vec<Delivery> {
             traces: 1,
             learning_seconds: 0.1,
             last_learning_seconds: Some(0.1),
+            evaluation: None,
             version: String::new(),
         };
         Delivery {

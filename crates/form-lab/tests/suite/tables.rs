@@ -5,8 +5,7 @@ use std::fs;
 use form_lab::{MetricsRow, PoliciesRow, Table, TimingsRow, read_rows};
 use proptest::prelude::*;
 
-const TIMINGS: &str =
-    "iteration,seconds,steps_per_second,rollout_seconds,update_seconds,learning_seconds\n";
+const TIMINGS: &str = "iteration,seconds,steps_per_second,rollout_seconds,update_seconds,learning_seconds,evaluation_seconds\n";
 const POLICIES: &str =
     "iteration,state,samples,policy_loss,value_loss,entropy,kl,clipped,gradient\n";
 
@@ -45,9 +44,59 @@ fn the_files_look_like_this() {
     table.sync().unwrap();
     assert_eq!(
         fs::read_to_string(&path).unwrap(),
+        "iteration,steps,evaluated,success,return,length,episodes,ended_success,ended_length,shaped_return,states,edges,relearnings,counterexamples,traces\n\
+         1,2048,,0.3333333333333333,,,3,,,,3,2,0,0,0\n\
+         0,0,,,,,0,,,,0,0,0,0,0\n"
+    );
+}
+
+/// Version 0.1 knew only what ended episodes did: that is what its columns are, whatever they were called.
+#[test]
+fn tables_of_version_0_1_are_read_for_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("metrics.csv");
+    fs::write(
+        &path,
         "iteration,steps,episodes,success,return,length,shaped_return,states,edges,relearnings,counterexamples,traces\n\
-         1,2048,3,0.3333333333333333,,,,3,2,0,0,0\n\
-         0,0,0,,,,,0,0,0,0,0\n"
+         1,131072,10,1.0,1.0,640.6,0.0,3,2,1,10,10\n\
+         2,147456,0,,,,,3,2,1,10,10\n",
+    )
+    .unwrap();
+    let rows: Vec<MetricsRow> = read_rows(&path).unwrap();
+    let first = MetricsRow {
+        iteration: 1,
+        steps: 131_072,
+        episodes: 10,
+        ended_success: Some(1.0),
+        ended_length: Some(640.6),
+        shaped_return: Some(0.0),
+        states: 3,
+        edges: 2,
+        relearnings: 1,
+        counterexamples: 10,
+        traces: 10,
+        ..MetricsRow::default()
+    };
+    assert_eq!(rows[0], first);
+    assert_eq!(rows.len(), 2);
+    // A run that goes on writes it in the new columns.
+    drop(Table::<MetricsRow>::resume(&path, Some(1)).unwrap());
+    assert_eq!(read_rows::<MetricsRow>(&path).unwrap(), [first]);
+    assert!(
+        fs::read_to_string(&path)
+            .unwrap()
+            .starts_with("iteration,steps,evaluated,")
+    );
+    let path = folder.path().join("timings.csv");
+    fs::write(
+        &path,
+        "iteration,seconds,steps_per_second,rollout_seconds,update_seconds,learning_seconds\n1,2,3,4,5,6\n",
+    )
+    .unwrap();
+    let rows: Vec<TimingsRow> = read_rows(&path).unwrap();
+    assert_eq!(
+        (rows[0].learning_seconds, rows[0].evaluation_seconds),
+        (6.0, 0.0)
     );
 }
 
@@ -71,7 +120,7 @@ fn a_resumed_table_is_that_of_an_undisturbed_run() {
         assert_eq!(present, rows[..present.len()], "cut at {end}");
         // The checkpoint is not ahead of the table.
         let iteration = present.len() as u64 / 2;
-        let mut table = Table::resume(&path, iteration).unwrap();
+        let mut table = Table::resume(&path, Some(iteration)).unwrap();
         for row in rows.iter().filter(|row| row.iteration > iteration) {
             table.append(row).unwrap();
         }
@@ -83,7 +132,7 @@ fn a_resumed_table_is_that_of_an_undisturbed_run() {
 fn a_missing_table_is_begun_anew() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("timings.csv");
-    Table::<TimingsRow>::resume(&path, 7).unwrap();
+    Table::<TimingsRow>::resume(&path, Some(7)).unwrap();
     assert_eq!(read_rows::<TimingsRow>(&path).unwrap(), []);
     assert_eq!(fs::read_to_string(&path).unwrap(), TIMINGS);
 }
@@ -97,7 +146,7 @@ fn mistakes_are_shown_with_line_and_column() {
         let before = said(read_rows::<PoliciesRow>(&path));
         assert!(before.contains(expected), "{before}");
         // A table with a mistake is not repaired behind anyone's back.
-        assert_eq!(said(Table::<PoliciesRow>::resume(&path, 0)), before);
+        assert_eq!(said(Table::<PoliciesRow>::resume(&path, Some(0))), before);
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     };
     check(

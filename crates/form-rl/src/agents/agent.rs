@@ -68,6 +68,11 @@ impl Agent {
         self.frozen
     }
 
+    /// Whether it has been updated since it began, or since it took over another policy.
+    pub fn is_trained(&self) -> bool {
+        self.adam.steps() > 0
+    }
+
     /// Stops it from learning, or lets it go on. What it has yet to learn from is forgotten when it stops.
     pub fn freeze(&mut self, frozen: bool) {
         self.frozen = frozen;

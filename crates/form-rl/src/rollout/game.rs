@@ -14,6 +14,23 @@ use crate::agents::cast::Cast;
 use crate::error::size;
 use crate::{Agent, Error, Network, PpoConfig, Result, greedy, sample};
 
+/// What an action is drawn from.
+pub(super) enum Draw<'a> {
+    /// This many actions, all equally likely.
+    Uniform(usize),
+    /// What a policy says.
+    Logits(&'a [f32]),
+}
+
+impl Draw<'_> {
+    pub(super) fn action(self, rng: &mut impl Rng) -> u8 {
+        match self {
+            Self::Uniform(count) => rng.random_range(0..count) as u8,
+            Self::Logits(logits) => sample(logits, rng) as u8,
+        }
+    }
+}
+
 /// What was collected.
 #[derive(Clone, Debug, Default)]
 pub struct Collected {
@@ -156,7 +173,8 @@ impl<W: Worlds> Game<W> {
             steps / sequence * sequence,
         )?;
         for step in 0..steps {
-            let (actions, acted) = self.decide(agents, Choice::Sample, rng)?;
+            let (actions, acted) =
+                self.decide(agents, Choice::Sample, |_, draw| draw.action(rng))?;
             for (agent, desk) in self.desks.iter().enumerate() {
                 desk.keep(agent, &mut self.players, &actions, step % sequence == 0);
             }
@@ -171,38 +189,6 @@ impl<W: Worlds> Game<W> {
             }
         }
         Ok(finished)
-    }
-
-    /// Plays so many whole episodes in every world, to see how good the agents are. Nobody learns from them. What was going
-    /// on before is broken off, so training has a game of its own; this one is left at the start of new episodes.
-    pub fn play(
-        &mut self,
-        agents: &mut [Agent],
-        episodes: u64,
-        choice: Choice,
-        rng: &mut impl Rng,
-    ) -> Result<Vec<Episode>> {
-        self.expect(agents.iter().map(|agent| (agent.name(), agent.network())))?;
-        for player in &mut self.players {
-            player.idle |= !player.actions.is_empty();
-        }
-        self.next_episodes()?;
-        let mut played = Vec::new();
-        let mut left = vec![episodes; self.players.len()];
-        let nobody = vec![None; self.players.len()];
-        while left.iter().any(|left| *left > 0) {
-            let (actions, _) = self.decide(agents, choice, rng)?;
-            let from = played.len();
-            self.advance(&actions, &nobody, &mut played)?;
-            for episode in &played[from..] {
-                left[episode.world] -= 1;
-                if left[episode.world] > 0 {
-                    self.begin(episode.world, episode.number + 1)?;
-                }
-            }
-        }
-        self.next_episodes()?;
-        Ok(played)
     }
 
     /// Brings all worlds back to where they stood, by taking their actions again. They arrive together.
@@ -261,19 +247,20 @@ impl<W: Worlds> Game<W> {
         Ok(())
     }
 
-    /// The actions of all worlds, and who chose them. Where a machine has come to its end while its world goes on, the action is
-    /// drawn.
-    fn decide(
+    /// The actions of all worlds, and who chose them. `draw` takes them from the distribution of a world, world after world: the same
+    /// draws whatever the threads. Where a machine has come to its end while its world goes on, every action is equally likely.
+    pub(super) fn decide(
         &mut self,
         agents: &mut [Agent],
         choice: Choice,
-        rng: &mut impl Rng,
+        mut draw: impl FnMut(usize, Draw<'_>) -> u8,
     ) -> Result<(Vec<u8>, Vec<Option<usize>>)> {
         let count = self.worlds.actions().len();
         let mut acted = vec![None; self.players.len()];
         self.desks.iter_mut().for_each(|desk| desk.worlds.clear());
         for (world, player) in self.players.iter().enumerate() {
-            if let Some(agent) = player.agent(&self.cast).filter(|_| !player.idle) {
+            let agent = player.agent(&self.cast).filter(|_| !player.idle);
+            if let Some(agent) = agent.filter(|_| choice != Choice::Uniform) {
                 acted[world] = Some(agent);
                 self.desks[agent].worlds.push(world);
             }
@@ -283,29 +270,29 @@ impl<W: Worlds> Game<W> {
             desk.look(number, &self.cast, &self.worlds, &self.players);
             desk.ask(agent, &mut self.players)?;
         }
-        // One generator, world after world: the same draws whatever the threads.
         let mut rows = vec![0; agents.len()];
-        let actions = (acted.iter().zip(&self.players))
-            .map(|(acted, player)| match *acted {
+        let mut actions = Vec::with_capacity(acted.len());
+        for (world, (acted, player)) in acted.iter().zip(&self.players).enumerate() {
+            actions.push(match *acted {
                 // It stands still, whatever is done.
                 None if player.idle => 0,
-                None => rng.random_range(0..count) as u8,
+                None => draw(world, Draw::Uniform(count)),
                 Some(agent) => {
                     let row = rows[agent];
                     rows[agent] += 1;
                     let logits = &self.desks[agent].outputs.logits[row * count..][..count];
                     match choice {
-                        Choice::Sample => sample(logits, rng) as u8,
                         Choice::Greedy => greedy(logits) as u8,
+                        Choice::Sample | Choice::Uniform => draw(world, Draw::Logits(logits)),
                     }
                 }
-            })
-            .collect();
+            });
+        }
         Ok((actions, acted))
     }
 
     /// One step in all worlds.
-    fn advance(
+    pub(super) fn advance(
         &mut self,
         actions: &[u8],
         acted: &[Option<usize>],
@@ -317,6 +304,7 @@ impl<W: Worlds> Game<W> {
                 continue;
             }
             player.actions.push(actions[world]);
+            let state = player.monitor.state();
             let (cast, worlds) = (&self.cast, &self.worlds);
             let turn = player.advance(cast, &self.config, worlds, world, acted[world]);
             let (outcome, refuted) = match turn {
@@ -331,6 +319,7 @@ impl<W: Worlds> Game<W> {
                 number: worlds.episode(world),
                 actions: std::mem::take(&mut player.actions),
                 outcome,
+                state,
                 earned: player.earned,
                 counterexample: refuted.then_some(trace),
             });
@@ -339,14 +328,14 @@ impl<W: Worlds> Game<W> {
     }
 
     /// Starts an episode of a world.
-    fn begin(&mut self, world: usize, episode: u64) -> Result<()> {
+    pub(super) fn begin(&mut self, world: usize, episode: u64) -> Result<()> {
         self.worlds.start(world, episode)?;
         self.players[world].begin(&self.cast, &self.worlds, world);
         Ok(())
     }
 
     /// Starts the next episode wherever one is over, or was cut off.
-    fn next_episodes(&mut self) -> Result<()> {
+    pub(super) fn next_episodes(&mut self) -> Result<()> {
         if !self.players.iter().any(|player| player.idle) {
             return Ok(());
         }

@@ -3,6 +3,7 @@
 pub(crate) mod desk;
 pub(crate) mod experience;
 pub(crate) mod game;
+pub(crate) mod play;
 pub(crate) mod player;
 pub(crate) mod rules;
 #[cfg(test)]

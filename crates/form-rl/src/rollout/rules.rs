@@ -1,6 +1,6 @@
 //! The rules of the game: who is rewarded for what, how actions are chosen, and what is told of an episode.
 
-use form_core::Trace;
+use form_core::{StateId, Trace};
 use form_env::{Outcome, Worlds};
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +71,8 @@ pub enum Choice {
     Sample,
     /// Always the most probable one.
     Greedy,
+    /// All equally likely, whatever the policies say: the baseline that nothing was learnt for.
+    Uniform,
 }
 
 /// An episode that is over.
@@ -84,6 +86,8 @@ pub struct Episode {
     pub actions: Vec<u8>,
     /// Where the world says it stands.
     pub outcome: Outcome,
+    /// The machine's state before the last step: the one whose policy acted last.
+    pub state: StateId,
     /// All rewards, shaping included.
     pub earned: f64,
     /// What was observed, if the machine disagreed: a counterexample. The episode was cut off there.

@@ -8,8 +8,8 @@ use form_env::{
     check_environment,
 };
 use form_rl::{
-    Agent, Cast, Choice, Credit, Episode, Game, GameConfig, Initial, NetworkStyle, PpoConfig,
-    Progress, Role, Roles, ValueClip,
+    Agent, Cast, Choice, Credit, Episode, Game, GameConfig, Initial, NetworkStyle, PlayConfig,
+    PpoConfig, Progress, Role, Roles, ValueClip,
 };
 use rand::Rng;
 
@@ -213,8 +213,12 @@ impl Method {
             }
         }
         let mut exam = self.game(corridor, 32);
-        exam.play(&mut agents, 8, Choice::Sample, &mut random)
-            .unwrap()
+        let config = PlayConfig {
+            episodes: 8,
+            choice: Choice::Sample,
+            seed,
+        };
+        exam.play(&mut agents, config).unwrap()
     }
 }
 

@@ -3,8 +3,8 @@
 use form_core::{Kind, Machine};
 use form_env::{Copies, Outcome, Worlds};
 use form_rl::{
-    Cast, Choice, Credit, Episode, Error, Game, GameConfig, NetworkStyle, Progress, Roles,
-    nothing_known,
+    Cast, Choice, Credit, Episode, Error, Game, GameConfig, NetworkStyle, PlayConfig, Progress,
+    Roles, nothing_known,
 };
 
 use crate::corridor::{Corridor, Method, agents, key_then_door, training};
@@ -210,9 +210,12 @@ fn exactly_the_episodes_that_were_asked_for_are_played() {
         let mut game = method.game(&Corridor::locked(), 5);
         let mut agents = agents(&game, &method.style(), 1);
         let mut play = |episodes| {
-            let mut random = rng(1);
-            game.play(&mut agents, episodes, choice, &mut random)
-                .unwrap()
+            let config = PlayConfig {
+                episodes,
+                choice,
+                seed: 1,
+            };
+            game.play(&mut agents, config).unwrap()
         };
         assert_eq!(play(0), []);
         let mut first = play(3);
@@ -239,11 +242,98 @@ fn playing_is_deterministic_and_greedy_play_takes_no_chances() {
     let play = |choice, seed| {
         let mut game = method.game(&Corridor::locked(), 5);
         let mut agents = agents(&game, &method.style(), 1);
-        game.play(&mut agents, 3, choice, &mut rng(seed)).unwrap()
+        let config = PlayConfig {
+            episodes: 3,
+            choice,
+            seed,
+        };
+        game.play(&mut agents, config).unwrap()
     };
     assert_eq!(play(Choice::Sample, 1), play(Choice::Sample, 1));
     assert_ne!(play(Choice::Sample, 1), play(Choice::Sample, 2));
     assert_eq!(play(Choice::Greedy, 1), play(Choice::Greedy, 2));
+}
+
+/// An episode is the same whatever is played beside it: two policies can be compared on the same draws.
+#[test]
+fn an_episode_does_not_depend_on_the_others() {
+    let method = per_state();
+    for choice in [Choice::Sample, Choice::Uniform] {
+        let config = PlayConfig {
+            episodes: 2,
+            choice,
+            seed: 3,
+        };
+        let play = |worlds| {
+            let mut game = method.game(&Corridor::locked(), worlds);
+            let mut agents = agents(&game, &method.style(), 1);
+            let mut played = game.play(&mut agents, config).unwrap();
+            played.sort_by_key(|episode| (episode.world, episode.number));
+            played
+        };
+        let (few, many) = (play(3), play(40));
+        assert_eq!(few[..], many[..few.len()], "{choice:?}");
+    }
+}
+
+/// From the middle of three cells, with one step and the door at one end: every policy that takes the most probable action wins always
+/// or never, and random play wins half of the episodes.
+#[test]
+fn uniform_play_ignores_the_policies() {
+    let corridor = Corridor::new(3, 1, false, 1);
+    let method = Method::plain();
+    let mut game = method.game(&corridor, 2000);
+    let mut agents = agents(&game, &method.style(), 1);
+    let mut rate = |choice| {
+        let config = PlayConfig {
+            episodes: 1,
+            choice,
+            seed: 5,
+        };
+        let played = game.play(&mut agents, config).unwrap();
+        played.iter().filter(|one| one.is_success()).count() as f64 / played.len() as f64
+    };
+    let (greedy, uniform) = (rate(Choice::Greedy), rate(Choice::Uniform));
+    assert!(greedy == 0.0 || greedy == 1.0, "{greedy}");
+    assert!((uniform - 0.5).abs() < 0.05, "{uniform}");
+}
+
+#[test]
+fn playing_stops_when_it_is_told_to() {
+    let method = per_state();
+    let mut game = method.game(&Corridor::locked(), 5);
+    let mut agents = agents(&game, &method.style(), 1);
+    let config = PlayConfig {
+        episodes: 3,
+        choice: Choice::Uniform,
+        seed: 1,
+    };
+    let whole = game.play(&mut agents, config).unwrap();
+    let mut game = method.game(&Corridor::locked(), 5);
+    let mut asked = Vec::new();
+    let some = game
+        .play_while(&mut agents, config, |progress| {
+            asked.push(progress);
+            progress.steps < 20
+        })
+        .unwrap();
+    let (first, last) = (asked[0], asked[asked.len() - 1]);
+    assert_eq!((first.steps, first.episodes, first.of), (0, 0, 15));
+    assert!((20..25).contains(&last.steps), "{last:?}");
+    let (over, running): (Vec<&Episode>, Vec<&Episode>) =
+        (some.iter()).partition(|one| one.outcome.is_over());
+    assert!(over.iter().all(|one| whole.contains(one)));
+    assert_eq!(over.len(), last.episodes);
+    // Those that were going on are the beginnings of what they would have been.
+    assert!(!running.is_empty());
+    for one in running {
+        let same = |other: &&Episode| (other.world, other.number) == (one.world, one.number);
+        let other = whole.iter().find(same).unwrap();
+        assert!(other.actions.starts_with(&one.actions) && one.counterexample.is_none());
+    }
+    let steps: usize = some.iter().map(Episode::steps).sum();
+    assert_eq!(steps as u64, last.steps);
+    assert_eq!(game.play(&mut agents, config).unwrap().len(), 15);
 }
 
 /// Whole episodes, even if a game stands in the middle of them; and what is collected afterwards is not about them.
@@ -259,9 +349,12 @@ fn playing_in_the_middle_of_a_game_begins_with_new_episodes() {
         let mut random = rng(1);
         game.collect(&mut agents, 3, &training(), &mut random)
             .unwrap();
-        let played = game
-            .play(&mut agents, 2, Choice::Sample, &mut random)
-            .unwrap();
+        let config = PlayConfig {
+            episodes: 2,
+            choice: Choice::Sample,
+            seed: 1,
+        };
+        let played = game.play(&mut agents, config).unwrap();
         assert_eq!(played.len(), 10);
         assert!(played.iter().all(|one| (1..3).contains(&one.number)));
         // Shorter than it takes to win: too few steps for anything but open trajectories.
@@ -312,7 +405,12 @@ fn agents_that_do_not_fit_are_refused_by_name() {
         error.to_string(),
         "agent `u0`: numbers of vectors: 8 given, 5 needed"
     );
-    let error = game.play(&mut elsewhere[..1], 1, Choice::Sample, &mut rng(1));
+    let config = PlayConfig {
+        episodes: 1,
+        choice: Choice::Sample,
+        seed: 1,
+    };
+    let error = game.play(&mut elsewhere[..1], config);
     assert!(error.is_err());
     // Batches have to consist of whole sequences.
     let recurrent = Method {

@@ -1,0 +1,140 @@
+//! What the policy of a machine state would have to see and is not shown: the likely reason where some maps are never learnt.
+//!
+//! With few maps a policy can learn by heart where things lie, so these are no proofs: a run may succeed in spite of them.
+
+use form_core::{Atom, GroundAtom, Machine, Quantifier};
+use form_env::Task;
+use form_rl::{Progress, Roles};
+
+use crate::config::{RunConfig, ViewName};
+
+/// Something that the policy of a state is not shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlindSpot {
+    /// The machine state; none where it holds for all of them.
+    pub state: Option<String>,
+    /// What is hidden, and the setting that shows it.
+    pub reason: String,
+}
+
+/// What the settings of a run in a grid world hide from the policies of a machine.
+pub(crate) fn blind_spots(config: &RunConfig, task: &Task, machine: &Machine) -> Vec<BlindSpot> {
+    if config.method.roles() == Roles::Unaided {
+        let states = task.truth().machine().states().len();
+        let memory = match config.network.memory {
+            0 => "and it has no memory",
+            _ => "and all that it knows of the past is in its memory",
+        };
+        // One sub-task, and then it is over: there is no past to know.
+        return match states > 2 {
+            true => vec![BlindSpot {
+                state: None,
+                reason: format!(
+                    "the method {} shows its policy neither the machine's state nor what was visited, {memory}",
+                    config.method
+                ),
+            }],
+            false => Vec::new(),
+        };
+    }
+    if config.view == ViewName::Identities {
+        return Vec::new();
+    }
+    let view = config.view.as_str();
+    let mut found = Vec::new();
+    for state in (machine.state_ids()).filter(|state| !machine.is_terminal(*state)) {
+        let formulae = || machine.edges_from(state).map(|(_, edge)| &edge.formula);
+        let atoms: Vec<&Atom> = formulae().flat_map(|formula| formula.atoms()).collect();
+        let name = machine.state_name(state);
+        let mut note = |reason: String| {
+            let spot = BlindSpot {
+                state: Some(name.to_owned()),
+                reason,
+            };
+            if !found.contains(&spot) {
+                found.push(spot);
+            }
+        };
+        for atom in &atoms {
+            match atom {
+                Atom::Ground(atom) if has_twin(task, atom) => note(format!(
+                    "{name} asks for {atom}, and view = {view} does not show the numbers of checkpoints: --set view=identities does"
+                )),
+                Atom::Quantified(quantified)
+                    if quantified.quantifier() == Quantifier::Forall
+                        && config.progress == Progress::Bits
+                        && task.signature().instances(quantified).len() > 1 =>
+                {
+                    note(format!(
+                        "{name} waits for {atom}; progress = bits tells which numbers were seen, and view = {view} does not show which checkpoint has which number: --set view=identities or --progress plane does"
+                    ));
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// Whether another object looks like that of an atom: a checkpoint of the same colour.
+fn has_twin(task: &Task, atom: &GroundAtom) -> bool {
+    let same = |other: &&GroundAtom| other.predicate() == atom.predicate();
+    task.signature().atoms().iter().filter(same).count() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Method, Preset};
+
+    fn found(task: &str, method: Method, set: &[(&str, &str)]) -> Vec<String> {
+        let mut config = RunConfig::new(task, method, Preset::Fast);
+        for (key, value) in set {
+            config.set(key, value).unwrap();
+        }
+        let task = Task::builtin(task).unwrap();
+        let spots = blind_spots(&config, &task, task.truth().machine());
+        spots.into_iter().map(|spot| spot.reason).collect()
+    }
+
+    #[test]
+    fn numbers_that_a_view_does_not_show() {
+        let blue = "blue-all-yellow-7";
+        let planes = found(blue, Method::Form, &[]);
+        assert_eq!(
+            planes,
+            [
+                "u2 asks for purple(o7), and view = planes does not show the numbers of checkpoints: --set view=identities does"
+            ]
+        );
+        assert!(found(blue, Method::Form, &[("view", "identities")]).is_empty());
+        assert!(found("all-yellow", Method::Form, &[]).is_empty());
+        let green = found("green-but-one", Method::Form, &[]);
+        assert!(
+            green.len() == 1 && green[0].contains("u0 asks for green(o12)"),
+            "{green:?}"
+        );
+    }
+
+    #[test]
+    fn indicators_of_objects_that_look_alike() {
+        let bits = found("all-yellow", Method::Form, &[("progress", "bits")]);
+        assert!(
+            bits.len() == 1 && bits[0].contains("u0 waits for forall X. yellow(X)"),
+            "{bits:?}"
+        );
+        let told_apart = [("progress", "bits"), ("view", "identities")];
+        assert!(found("all-yellow", Method::Form, &told_apart).is_empty());
+    }
+
+    #[test]
+    fn a_policy_without_a_machine() {
+        let plain = found("all-yellow", Method::Ppo, &[]);
+        assert!(
+            plain.len() == 1 && plain[0].contains("it has no memory"),
+            "{plain:?}"
+        );
+        let recurrent = found("all-yellow", Method::RecurrentPpo, &[]);
+        assert!(recurrent[0].contains("in its memory"), "{recurrent:?}");
+    }
+}
