@@ -135,6 +135,8 @@ pub struct Engine {
     gradient: Vec<f32>,
     /// The weights as the layers' forward passes like them.
     prepared: Vec<f32>,
+    /// Which weights those are.
+    prepared_from: Option<u64>,
 }
 
 impl Engine {
@@ -149,6 +151,16 @@ impl Engine {
             shards: (0..SHARDS).map(|_| shard()).collect(),
             gradient: vec![0.0; network.weights().len()],
             prepared: vec![0.0; network.weights().len()],
+            prepared_from: None,
+        }
+    }
+
+    /// Arranges the weights for the forward pass, unless that was done for the same ones: whoever plays asks about few samples at a
+    /// time, again and again.
+    fn prepare(&mut self, network: &Network) {
+        if self.prepared_from != Some(network.stamp()) {
+            network.prepare(&mut self.prepared);
+            self.prepared_from = Some(network.stamp());
         }
     }
 
@@ -185,7 +197,7 @@ impl Engine {
     ) -> Result<()> {
         let sequences = self.check(network, batch)?;
         let samples = sequences * batch.steps;
-        network.prepare(&mut self.prepared);
+        self.prepare(network);
         let prepared = &self.prepared;
         outputs.logits.resize(samples * network.actions(), 0.0);
         outputs.values.resize(samples, 0.0);
@@ -238,7 +250,7 @@ impl Engine {
         loss: &L,
     ) -> Result<L::Sum> {
         let sequences = self.check(network, batch)?;
-        network.prepare(&mut self.prepared);
+        self.prepare(network);
         let prepared = &self.prepared;
         let sums: Vec<L::Sum> = (self.shards.par_iter_mut().enumerate())
             .map(|(number, shard)| {

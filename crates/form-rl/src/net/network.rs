@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rand::Rng;
 
@@ -28,8 +29,16 @@ pub struct Network {
     critic: Chain,
     tensors: Vec<Tensor>,
     weights: Vec<f32>,
+    /// The name of these weights: networks with the same one have the same weights.
+    stamp: u64,
     /// For every branch that wants it.
     normalisations: Vec<Option<Normalisation>>,
+}
+
+/// A number that no weights have had before.
+fn new_stamp() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Network {
@@ -40,6 +49,7 @@ impl Network {
             let weights = &mut network.weights[tensor.range.clone()];
             (config.initial).fill(tensor, config.actor_gain, rng, weights);
         }
+        network.stamp = new_stamp();
         Ok(network)
     }
 
@@ -79,6 +89,7 @@ impl Network {
             critic,
             tensors,
             weights: vec![0.0; weights],
+            stamp: new_stamp(),
             normalisations: Normalisation::of(config),
         })
     }
@@ -95,7 +106,13 @@ impl Network {
 
     /// All weights, for optimisers.
     pub fn weights_mut(&mut self) -> &mut [f32] {
+        self.stamp = new_stamp();
         &mut self.weights
+    }
+
+    /// Changes whenever the weights do.
+    pub(super) fn stamp(&self) -> u64 {
+        self.stamp
     }
 
     pub(crate) fn tensors(&self) -> &[Tensor] {

@@ -59,6 +59,26 @@ impl Desk {
         }
     }
 
+    /// Forgets what was written down for a step in which it had no worlds.
+    pub(crate) fn clear(&mut self) {
+        let Self {
+            worlds,
+            images,
+            vectors,
+            starts,
+            memories,
+            outputs,
+        } = self;
+        worlds.clear();
+        images.clear();
+        vectors.clear();
+        starts.clear();
+        memories.clear();
+        outputs.logits.clear();
+        outputs.values.clear();
+        outputs.states.clear();
+    }
+
     /// Asks the agent about what was written down, and lets it remember.
     pub(crate) fn ask(&mut self, agent: &mut Agent, players: &mut [Player]) -> Result<()> {
         let batch = Batch {

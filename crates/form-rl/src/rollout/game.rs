@@ -267,6 +267,10 @@ impl<W: Worlds> Game<W> {
         }
         for (number, agent) in agents.iter_mut().enumerate() {
             let desk = &mut self.desks[number];
+            if desk.worlds.is_empty() {
+                desk.clear();
+                continue;
+            }
             desk.look(number, &self.cast, &self.worlds, &self.players);
             desk.ask(agent, &mut self.players)?;
         }
