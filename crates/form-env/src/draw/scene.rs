@@ -13,6 +13,8 @@ use crate::grid::rules::Direction;
 /// A path in the notation of SVG, filled or drawn as a line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shape {
+    /// What it is: the class that a style sheet finds it by.
+    pub(crate) class: String,
     pub(crate) path: String,
     pub(crate) colour: Rgb,
     /// The width of the line; a shape without one is filled.
@@ -20,9 +22,14 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    fn filled(path: String, colour: Rgb) -> Self {
-        let line = None;
-        Self { path, colour, line }
+    fn filled(class: &str, path: String, colour: Rgb) -> Self {
+        let (class, line) = (class.to_owned(), None);
+        Self {
+            class,
+            path,
+            colour,
+            line,
+        }
     }
 }
 
@@ -40,7 +47,7 @@ pub(crate) fn room(frame: &Frame<'_>) -> Vec<Shape> {
     let (width, height) = (room.width(), room.height());
     let floor = rectangle(0, 0, width, height);
     let mut walls = String::new();
-    let mut shapes = vec![Shape::filled(floor, palette::BLACK)];
+    let mut shapes = vec![Shape::filled("floor", floor, palette::BLACK)];
     let mut things = Vec::new();
     for cell in frame.cells() {
         let square = rectangle(cell.x, cell.y, 1, 1);
@@ -49,13 +56,15 @@ pub(crate) fn room(frame: &Frame<'_>) -> Vec<Shape> {
         }
         match frame.thing(cell) {
             None => {}
-            Some(Thing::Goal) => shapes.push(Shape::filled(square, palette::GOAL)),
-            Some(Thing::Lava) => shapes.push(Shape::filled(square, palette::LAVA)),
+            Some(Thing::Goal) => shapes.push(Shape::filled("goal", square, palette::GOAL)),
+            Some(Thing::Lava) => shapes.push(Shape::filled("lava", square, palette::LAVA)),
             Some(Thing::Checkpoint { colour, number }) => {
                 let (x, y) = (cell.x as f32 + 0.5, cell.y as f32 + 0.5);
-                things.push(Shape::filled(circle(x, y, BALL), colour.rgb()));
+                let class = format!("ball {colour}");
+                things.push(Shape::filled(&class, circle(x, y, BALL), colour.rgb()));
                 let size = if number < 10 { DIGIT } else { SMALL_DIGIT };
                 things.push(Shape {
+                    class: format!("number {colour}"),
                     path: digits::number(number, x, y, size),
                     colour: colour.ink(),
                     line: Some(STROKE),
@@ -63,8 +72,9 @@ pub(crate) fn room(frame: &Frame<'_>) -> Vec<Shape> {
             }
         }
     }
-    shapes.push(Shape::filled(walls, palette::WALL));
+    shapes.push(Shape::filled("wall", walls, palette::WALL));
     shapes.push(Shape {
+        class: "grid".to_owned(),
         path: lines(width, height),
         colour: palette::LINES,
         line: Some(GRID_LINE),
@@ -90,11 +100,12 @@ pub(crate) fn agent(cell: Cell, direction: Direction) -> Vec<Shape> {
     }
     path.push('Z');
     let outline = Shape {
+        class: "outline".to_owned(),
         path: path.clone(),
         colour: palette::BLACK,
         line: Some(STROKE),
     };
-    vec![outline, Shape::filled(path, palette::AGENT)]
+    vec![outline, Shape::filled("agent", path, palette::AGENT)]
 }
 
 fn rectangle(x: usize, y: usize, width: usize, height: usize) -> String {

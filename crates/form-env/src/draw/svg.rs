@@ -27,19 +27,23 @@ pub(crate) fn open(frame: &Frame<'_>) -> String {
     let (points_wide, points_high) = (width * SCALE, height * SCALE);
     let name = frame.task.name();
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{points_wide}\" height=\"{points_high}\">\n<title>{name}</title>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"form-room\" viewBox=\"0 0 {width} {height}\" width=\"{points_wide}\" height=\"{points_high}\">\n<title>{name}</title>\n"
     )
 }
 
 pub(crate) fn shapes(shapes: &[Shape]) -> String {
     let mut svg = String::new();
-    for Shape { path, colour, line } in shapes {
-        let colour = hex(*colour);
-        let _ = match line {
-            None => writeln!(svg, "<path d=\"{path}\" fill=\"{colour}\"/>"),
+    for shape in shapes {
+        let Shape { class, path, .. } = shape;
+        let colour = hex(shape.colour);
+        let _ = match shape.line {
+            None => writeln!(
+                svg,
+                "<path class=\"{class}\" d=\"{path}\" fill=\"{colour}\"/>"
+            ),
             Some(width) => writeln!(
                 svg,
-                "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linecap=\"round\" stroke-linejoin=\"round\"/>"
+                "<path class=\"{class}\" d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linecap=\"round\" stroke-linejoin=\"round\"/>"
             ),
         };
     }
