@@ -1,12 +1,14 @@
 //! `form eval`: how good the policies of a run are, on the maps they were trained on and on maps that were held out.
 
-use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use form_env::Split;
-use form_lab::{Evaluation, EvaluationPlan, GridArena, Interval, TrainedRun, evaluate};
+use form_lab::{
+    Arena, Evaluation, EvaluationPlan, GridArena, Interval, PlayDisplay, TrainedRun, Watcher,
+    evaluate_watched,
+};
 use form_rl::{Choice, Roles};
 use serde_json::json;
 
@@ -15,8 +17,9 @@ use crate::{Answer, follow, input, output};
 
 /// Measure how good the policies of a run are, on the maps of its training and on held-out ones
 ///
-/// Plays whole episodes and says how many completed the task, with 95 % confidence intervals. Actions are drawn as the policies
-/// say, or always the most probable ones (greedy). A run that is still training is measured as it is at present.
+/// Plays whole episodes and says how many of those started completed the task, with 95 % confidence intervals, beside random play and
+/// the shortest solutions of the same episodes; then on which maps and in which machine states they fail. Actions are drawn as the
+/// policies say, or always the most probable ones (greedy). A run that is still training is measured as it is at present.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form eval runs/all-yellow-form-1\n  form eval runs/all-yellow-form-1 --held-out --greedy --episodes 5000 --json"
@@ -107,9 +110,15 @@ pub fn run(args: &Args) -> Result<Answer> {
         output::print(&format!("# {path}: {task} by {method}, after {iterations}"))?;
     }
     let plans = args.episodes.plans(&arena, args.seed);
-    let rows = table(&plans, &rows, |plan| {
-        evaluate(config, &arena, machine, &mut agents, plan)
+    let rows = table(&plans, &rows, |plan, watcher| {
+        evaluate_watched(config, &arena, machine, &mut agents, plan, watcher)
     })?;
+    let likely = likely(&arena, &run, &rows);
+    if !args.json {
+        for reason in &likely {
+            output::print(&format!("# likely: {reason}"))?;
+        }
+    }
     if args.json {
         let has_machine = run.checkpoint.roles != Roles::Unaided;
         output::print_json(&json!({
@@ -122,9 +131,24 @@ pub fn run(args: &Args) -> Result<Answer> {
             "machine": has_machine.then(|| machine.to_string()),
             "seed": args.seed,
             "evaluations": rows,
+            "likely": likely,
         }))?;
     }
     Ok(verdict(&rows, args.require_success))
+}
+
+/// What is likely to be the reason why episodes fail, where that can be known: what the policies of the states in which they do are
+/// not shown.
+fn likely(arena: &GridArena, run: &TrainedRun, rows: &[Evaluation]) -> Vec<String> {
+    let failing = |state: &str| {
+        let mut states = rows.iter().flat_map(|row| &row.failures.states);
+        states.any(|found| found.state == state)
+    };
+    let fails = rows.iter().any(|row| row.successes < row.episodes);
+    let spots = arena.blind_spots(&run.checkpoint.machine).into_iter();
+    (spots.filter(|spot| fails && spot.state.as_deref().is_none_or(failing)))
+        .map(|spot| spot.reason)
+        .collect()
 }
 
 /// Whether all rows are as good as was asked for.
@@ -154,8 +178,8 @@ impl Rows {
         input::end_on_interrupt(move || {
             let rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
             let said = format!("interrupted after {}", count(rows.len(), "whole row"));
-            drop(Waiting);
-            output::remark(&said);
+            // Over what is left of a progress bar.
+            output::remark(&format!("\n{said}"));
             if quiet {
                 // There is nobody left to tell if it fails.
                 let _ = output::print_json(&json!({ "interrupted": true, "evaluations": *rows }));
@@ -169,14 +193,29 @@ impl Rows {
 pub fn table(
     plans: &[EvaluationPlan],
     rows: &Rows,
-    mut evaluate: impl FnMut(&EvaluationPlan) -> Result<Evaluation>,
+    mut evaluate: impl FnMut(&EvaluationPlan, Watcher<'_>) -> Result<Option<Evaluation>>,
 ) -> Result<Vec<Evaluation>> {
     let (kept, quiet) = (&rows.played, rows.quiet);
     let mut rows = Vec::new();
     for plan in plans {
-        let waiting = Waiting::for_plan(plan);
-        let row = evaluate(plan)?;
-        drop(waiting);
+        let display = PlayDisplay::stderr(&format!(
+            "{} maps, {} actions",
+            if plan.split == Split::HeldOut {
+                HELD_OUT
+            } else {
+                TRAINING
+            },
+            if plan.choice == Choice::Greedy {
+                GREEDY
+            } else {
+                DRAWN
+            },
+        ));
+        let report = |progress| display.update(progress);
+        let row = evaluate(plan, Watcher::none().reporting_to(&report))?;
+        drop(display);
+        // Whoever interrupts ends the process.
+        let Some(row) = row else { break };
         (kept.lock().unwrap_or_else(PoisonError::into_inner)).push(row.clone());
         if !quiet && rows.is_empty() {
             output::print(HEADING)?;
@@ -185,6 +224,11 @@ pub fn table(
             output::print(&line(&row))?;
         }
         rows.push(row);
+    }
+    if !quiet {
+        for row in &rows {
+            explain(row)?;
+        }
     }
     let refuted: u64 = rows.iter().map(|row| row.refuted).sum();
     if !quiet && refuted > 0 {
@@ -197,36 +241,22 @@ pub fn table(
     Ok(rows)
 }
 
-/// A line on the terminal, as long as a row is being played.
-struct Waiting;
+const TRAINING: &str = "training";
+const HELD_OUT: &str = "held-out";
+const DRAWN: &str = "drawn";
+const GREEDY: &str = "greedy";
 
-impl Waiting {
-    fn for_plan(plan: &EvaluationPlan) -> Option<Self> {
-        let mut terminal = std::io::stderr();
-        if !terminal.is_terminal() {
-            return None;
-        }
-        let maps = match plan.split {
-            Split::Training => "training maps",
-            Split::HeldOut => "held-out maps",
-        };
-        let episodes = count(plan.episodes, "episode");
-        // Nobody has to see it.
-        let _ = write!(terminal, "playing {episodes} on {maps} …");
-        Some(Self)
-    }
+/// The most maps that are named because most episodes fail on them.
+const MOST_MAPS: usize = 5;
+
+const HEADING: &str = "maps      actions  episodes  success  95 % interval  random   steps   95 % interval     shortest  ratio  dead ends  out of time  cut off";
+
+fn names(row: &Evaluation) -> (&'static str, &'static str) {
+    (
+        if row.held_out { HELD_OUT } else { TRAINING },
+        if row.greedy { GREEDY } else { DRAWN },
+    )
 }
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        let mut terminal = std::io::stderr();
-        if terminal.is_terminal() {
-            let _ = write!(terminal, "\r\x1b[2K");
-        }
-    }
-}
-
-const HEADING: &str = "maps      actions  episodes  success  95 % interval  return  steps   95 % interval     dead ends  out of time  cut off";
 
 fn line(row: &Evaluation) -> String {
     let percent = |interval: Interval| {
@@ -237,18 +267,46 @@ fn line(row: &Evaluation) -> String {
         )
     };
     let steps = |interval: Interval| format!("{:.1} to {:.1}", interval.low, interval.high);
+    let dash = || "–".to_owned();
+    // What was proven only in part is a bound, in the direction that it holds.
+    let (least, most) = if row.shortest_exact {
+        ("", "")
+    } else {
+        ("≥", "≤")
+    };
+    let (maps, actions) = names(row);
     format!(
-        "{:<8}  {:<7}  {:>8}  {:>5.1} %  {:<13}  {:>6.3}  {:>6.1}  {:<16}  {:>9}  {:>11}  {:>7}",
-        if row.held_out { "held-out" } else { "training" },
-        if row.greedy { "greedy" } else { "drawn" },
+        "{maps:<8}  {actions:<7}  {:>8}  {:>5.1} %  {:<13}  {:>6}  {:>6.1}  {:<16}  {:>8}  {:>5}  {:>9}  {:>11}  {:>7}",
         row.episodes,
         100.0 * row.success,
         percent(row.success_interval),
-        row.return_,
+        row.random
+            .map_or_else(dash, |rate| format!("{:.1} %", 100.0 * rate)),
         row.length,
-        row.length_interval.map_or_else(|| "–".to_owned(), steps),
+        row.length_interval.map_or_else(dash, steps),
+        row.shortest
+            .map_or_else(dash, |steps| format!("{least}{steps:.1}")),
+        row.ratio
+            .map_or_else(dash, |ratio| format!("{most}{ratio:.2}")),
         row.dead_ends,
         row.out_of_time,
         row.cut_off,
     )
+}
+
+/// Says on which maps and in which machine states episodes fail.
+fn explain(row: &Evaluation) -> Result<()> {
+    let (maps, actions) = names(row);
+    let mut said = row.failures.worst_maps(MOST_MAPS);
+    said.extend(row.failures.by_state());
+    if row.impossible > 0 {
+        said.push(format!(
+            "{} cannot be completed in the steps allowed",
+            count(usize::try_from(row.impossible)?, "episode")
+        ));
+    }
+    match said.is_empty() {
+        true => Ok(()),
+        false => output::print(&format!("# {maps}, {actions}: {}", said.join("; "))),
+    }
 }

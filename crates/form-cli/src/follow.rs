@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use form_lab::{
-    Display, Finish, GridArena, Interval, LivePage, LivePort, RunConfig, RunFolder, RunResult,
-    Session, Showing, write_report,
+    Display, Finish, GridArena, Interval, LivePage, LivePort, PlayDisplay, RunConfig, RunFolder,
+    RunResult, Session, Showing, Watcher, write_report_watched,
 };
 use serde_json::{Value, json};
 
@@ -141,7 +141,7 @@ pub fn follow(
     match finish {
         Finish::Ended(result) => {
             if !args.no_report {
-                make_page(&folder);
+                make_page(args, &folder);
             }
             report(args, folder.path(), &result, more)
         }
@@ -156,20 +156,38 @@ pub fn finish(args: &FollowArgs, path: &Path) {
         && !args.no_report
         && !folder.report().exists()
     {
-        make_page(&folder);
+        make_page(args, &folder);
     }
 }
 
-/// Makes the page of a run that is over. A run is none the worse for having no page.
-fn make_page(folder: &RunFolder) {
-    let made = write_report(
+/// Makes the page of a run that is over. A run is none the worse for having no page: whoever does not want to wait for it presses
+/// Ctrl-C.
+fn make_page(args: &FollowArgs, folder: &RunFolder) {
+    let display = match args.quiet {
+        true => PlayDisplay::quiet(),
+        false => PlayDisplay::stderr("making the page"),
+    };
+    let (interrupt, report) = (input::interrupted(), |progress| display.update(progress));
+    let watcher = Watcher::none()
+        .interrupted_by(&interrupt)
+        .reporting_to(&report);
+    let made = write_report_watched(
         &[folder.path().to_owned()],
         &folder.report(),
         Showing::BRIEF,
+        watcher,
     );
-    if let Err(error) = made {
-        let error = output::message(&error);
-        output::remark(&format!("no page was made of the run: {error}"));
+    drop(display);
+    match made {
+        Ok(Some(_)) => {}
+        Ok(None) => output::remark(&format!(
+            "no page was made of the run: interrupted; `form report {}` makes it",
+            output::quoted(folder.path())
+        )),
+        Err(error) => {
+            let error = output::message(&error);
+            output::remark(&format!("no page was made of the run: {error}"));
+        }
     }
 }
 

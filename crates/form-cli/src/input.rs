@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{IsTerminal, Read, Stdin};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -266,13 +266,19 @@ fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
+/// Set by Ctrl-C, or by being told to end.
+static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// The flag that Ctrl-C sets once [`interrupt`] was called.
+pub fn interrupted() -> Arc<AtomicBool> {
+    INTERRUPTED.clone()
+}
+
 /// A flag that Ctrl-C, or being told to end, sets. Whoever cannot wait says it again: then the process ends at once.
 pub fn interrupt() -> Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let set = flag.clone();
     let mut first = None;
     ctrlc::set_handler(move || {
-        set.store(true, Ordering::Relaxed);
+        INTERRUPTED.store(true, Ordering::Relaxed);
         // Programs such as `timeout` tell a process and then its group: that is the same wish, not impatience.
         let since = first.get_or_insert_with(Instant::now);
         if since.elapsed() > Duration::from_secs(1) {
@@ -280,7 +286,7 @@ pub fn interrupt() -> Result<Arc<AtomicBool>> {
         }
     })
     .context("cannot handle Ctrl-C")?;
-    Ok(flag)
+    Ok(interrupted())
 }
 
 /// Lets Ctrl-C, or being told to end, end the process at once, after `last` has said what there is to say. For work that leaves nothing

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use form_lab::{RunFolder, Showing, write_report};
+use form_lab::{PlayDisplay, RunFolder, Showing, Watcher, write_report_watched};
 use serde_json::json;
 
 use crate::{Answer, input, output};
@@ -12,7 +12,7 @@ use crate::{Answer, input, output};
 ///
 /// The page is one HTML file that opens anywhere, without a server and without the network. Replays are episodes that the policies of
 /// a run's checkpoint play now, on the maps of its training and on held-out ones, the failures first. What is damaged or missing in
-/// a run's folder is noted on the page and does not stop it.
+/// a run's folder is noted on the page and does not stop it. Ctrl-C ends it at once; a page that was there before stays.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form report runs/all-yellow-form-1\n  form report runs --out all.html --replays 2\n  form report results/runs/all-yellow --out curves.html --replays 0"
@@ -24,9 +24,9 @@ pub struct Args {
     /// The page, `-` for standard output [default: report.html in the run's folder, or here if there are several]
     #[arg(short, long, value_name = "FILE", visible_alias = "output")]
     out: Option<PathBuf>,
-    /// Episodes that are played on either set of maps, and counted
-    #[arg(long, value_name = "N", default_value_t = Showing::default().episodes, value_parser = input::at_most::<100_000>)]
-    episodes: usize,
+    /// Episodes that are played on either set of maps, and counted [default: 128, or fewer where they would take long]
+    #[arg(long, value_name = "N", value_parser = input::at_most::<100_000>)]
+    episodes: Option<usize>,
     /// How many of them can be looked at, failures first; 0 plays none
     #[arg(long, value_name = "N", default_value_t = Showing::default().replays, value_parser = input::whole::<usize>)]
     replays: usize,
@@ -76,12 +76,26 @@ pub fn run(args: &Args) -> Result<Answer> {
             page.display()
         );
     }
+    let usual = Showing::default();
     let showing = Showing {
-        episodes: args.episodes,
+        episodes: args.episodes.unwrap_or(usual.episodes),
         replays: args.replays,
         seed: args.seed,
+        // Whoever names a number wants that many.
+        work: usual.work.filter(|_| args.episodes.is_none()),
     };
-    let notes = write_report(&args.runs, &page, showing)?;
+    let interrupt = input::interrupt()?;
+    let display = PlayDisplay::stderr("making the page");
+    let report = |progress| display.update(progress);
+    let watcher = Watcher::none()
+        .interrupted_by(&interrupt)
+        .reporting_to(&report);
+    let notes = write_report_watched(&args.runs, &page, showing, watcher)?;
+    drop(display);
+    let Some(notes) = notes else {
+        output::remark("interrupted: no page was made");
+        return Ok(Answer::No);
+    };
     let path = page.display().to_string();
     if args.json {
         let bytes = page.metadata().map_or(0, |data| data.len());

@@ -142,7 +142,9 @@ fn zero_shot(
         }
     }
     let rows = Rows::begin(quiet)?;
-    let rows = eval::table(&plans, &rows, |plan| trainer.evaluate(plan))?;
+    let rows = eval::table(&plans, &rows, |plan, watcher| {
+        trainer.evaluate_watched(plan, watcher)
+    })?;
     let task = arena.task().name().to_owned();
     let result = zero_shot_json(args, config, &task, &policies, &rows);
     if let Some(path) = &args.out {

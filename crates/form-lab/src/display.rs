@@ -127,16 +127,22 @@ impl Display {
         }
     }
 
-    /// Shows how far the last evaluation has come, for a [`Watcher`](crate::Watcher) to report to.
-    pub fn evaluating(&self) -> impl Fn(PlayProgress) + Sync + use<> {
-        let bar = match &self.form {
+    /// Shows how far the last evaluation, of so many episodes, has come, for a [`Watcher`](crate::Watcher) to report to.
+    pub fn evaluating(&mut self, episodes: u64) -> impl Fn(PlayProgress) + Sync + use<> {
+        let bar = match &mut self.form {
+            Form::Quiet => None,
+            Form::Plain(plain) => {
+                plain.finish(self.iterations);
+                let of = counted(episodes, "episode");
+                plain.line(&format!("the last evaluation: {of}"));
+                None
+            }
             Form::Live(live) => Some(live.bar.clone()),
-            Form::Quiet | Form::Plain(_) => None,
         };
         move |progress: PlayProgress| {
             if let Some(bar) = &bar {
                 bar.set_prefix(format!(
-                    "last evaluation: {} of {} episodes",
+                    "the last evaluation: {} of {} episodes",
                     progress.episodes, progress.of
                 ));
             }

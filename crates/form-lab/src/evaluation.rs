@@ -111,6 +111,19 @@ pub fn evaluate_watched<A: Arena>(
     plan: &EvaluationPlan,
     watcher: Watcher<'_>,
 ) -> Result<Option<Evaluation>> {
+    let found = evaluate_episodes(config, arena, machine, agents, plan, watcher)?;
+    Ok(found.map(|(evaluation, _)| evaluation))
+}
+
+/// The same, with the episodes that were played.
+pub(crate) fn evaluate_episodes<A: Arena>(
+    config: &RunConfig,
+    arena: &A,
+    machine: &Machine,
+    agents: &mut [Agent],
+    plan: &EvaluationPlan,
+    watcher: Watcher<'_>,
+) -> Result<Option<(Evaluation, Vec<Episode>)>> {
     let Some(played) = play_watched(config, arena, machine, agents, plan, watcher)? else {
         return Ok(None);
     };
@@ -125,7 +138,7 @@ pub fn evaluate_watched<A: Arena>(
     evaluation.compare(&played, &starts, arena.step_limit());
     let names = (config.method.roles() != Roles::Unaided).then_some(machine);
     evaluation.failures = Failures::of(&played, &starts, names).failing();
-    Ok(Some(evaluation))
+    Ok(Some((evaluation, played)))
 }
 
 /// How an evaluation is laid out: so many worlds, each with so many episodes. The first `episodes` of them count, in the order of
@@ -138,6 +151,11 @@ struct Layout {
 }
 
 impl EvaluationPlan {
+    /// How many worlds the episodes are played in.
+    pub(crate) fn worlds(&self) -> usize {
+        self.layout().worlds
+    }
+
     fn layout(&self) -> Layout {
         let episodes = self.episodes.max(1);
         let rounds = episodes.div_ceil(WORLDS);
@@ -197,7 +215,7 @@ fn in_order(mut played: Vec<Episode>, layout: Layout) -> Vec<Episode> {
 }
 
 /// Counts.
-pub(crate) fn judge(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
+fn judge(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
     let count = |what: &dyn Fn(&Episode) -> bool| {
         episodes.iter().filter(|episode| what(episode)).count() as u64
     };

@@ -41,6 +41,7 @@ mod evaluation;
 mod events;
 mod marked;
 mod metrics;
+mod progress;
 mod report;
 mod reproduce;
 mod run_folder;
@@ -69,7 +70,8 @@ pub use evaluation::{
 pub use events::EventFile;
 pub use marked::{replace_marked, update_marked};
 pub use metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
-pub use report::{LivePage, LivePort, Showing, write_report};
+pub use progress::PlayDisplay;
+pub use report::{LivePage, LivePort, Showing, write_report, write_report_watched};
 pub use reproduce::{
     Conditions, Delivery, Evidence, Experiment, Finding, Order, Results, Trial, Workshop,
     all_orders, findings_table, recorded_runs, results_table, write_results,

@@ -325,7 +325,8 @@ impl<A: Arena> Session<A> {
     /// Measures how good the run is that is over, and writes what remains to be written; nothing if it was interrupted.
     fn conclude(&mut self, ending: &Ending, display: &mut Display) -> Result<Option<Finish>> {
         let interrupt = self.interrupt.clone();
-        let report = display.evaluating();
+        let episodes = self.trainer.config().evaluation.final_episodes as u64;
+        let report = display.evaluating(episodes);
         let watcher = Watcher::none()
             .interrupted_by(&interrupt)
             .reporting_to(&report);

@@ -30,6 +30,10 @@ pub(super) struct RunData {
     /// Why it ended, as `result.json` says it, or `unfinished`.
     pub(super) status: String,
     pub(super) message: String,
+    /// Its success rate: of the last evaluation.
+    pub(super) success: Option<f64>,
+    /// That of random play on the same episodes, where it is known.
+    pub(super) random: Option<f64>,
     /// What is wrong with its files, or missing.
     pub(super) notes: Vec<String>,
     pub(super) facts: Vec<(&'static str, String)>,
@@ -60,11 +64,15 @@ pub(super) struct Curves {
     pub(super) steps: Vec<u64>,
     /// None at all if there are no timings.
     pub(super) seconds: Option<Vec<Option<f64>>>,
-    pub(super) episodes: Vec<u64>,
+    /// Of the evaluations, where one was made.
     pub(super) success: Vec<Option<f64>>,
     #[serde(rename = "return")]
     pub(super) return_: Vec<Option<f64>>,
     pub(super) length: Vec<Option<f64>>,
+    /// Of the episodes of the training that ended.
+    pub(super) episodes: Vec<u64>,
+    pub(super) ended_success: Vec<Option<f64>>,
+    pub(super) ended_length: Vec<Option<f64>>,
     pub(super) shaped_return: Vec<Option<f64>>,
     pub(super) states: Vec<u64>,
     pub(super) edges: Vec<u64>,
@@ -153,9 +161,14 @@ pub(super) struct CounterexampleData {
     pub(super) said: &'static str,
 }
 
+/// When an evaluation was made that a page was made with.
+pub(super) const FOR_THIS_PAGE: &str = "for this page";
+
 /// How good the policies are on a set of maps.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct EvaluationData {
+    /// When it was made: when the run ended, or for this page.
+    pub(super) when: &'static str,
     pub(super) held_out: bool,
     pub(super) greedy: bool,
     pub(super) episodes: u64,
@@ -163,10 +176,16 @@ pub(super) struct EvaluationData {
     pub(super) success: f64,
     pub(super) low: f64,
     pub(super) high: f64,
+    pub(super) random: Option<f64>,
     pub(super) length: f64,
+    pub(super) shortest: Option<f64>,
+    pub(super) shortest_exact: bool,
+    pub(super) ratio: Option<f64>,
     pub(super) dead_ends: u64,
     pub(super) out_of_time: u64,
     pub(super) cut_off: u64,
+    /// Where episodes fail, for people.
+    pub(super) failures: Vec<String>,
 }
 
 /// An episode to be looked at. Times are numbers of steps taken; what is listed by time holds until the next entry.

@@ -1,24 +1,27 @@
 //! The page of a run while it trains: served to this machine alone, and for looking only.
 //!
-//! It listens on the loopback address and answers no request that was meant for another name, so that no other machine and no
-//! other page in a browser can read it. Whatever is asked, nothing is written.
+//! It listens on the loopback address and answers no request that was meant for another name, so that no other computer and no
+//! other page in a browser can read it. Whatever is asked, nothing is written. Episodes are played in a thread of their own: nobody
+//! waits for them, and the page shows them when they are there.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Result, anyhow};
 use tiny_http::{Header, Method, Request, Response, Server};
 
-use super::data::{Live, PageData, RunData};
+use super::data::{EvaluationData, FOR_THIS_PAGE, Live, PageData, RunData};
 use super::links::{self, From};
 use super::reading::UNFINISHED;
 use super::{page, page_data, reading, title};
 use crate::atomic::read_bytes;
 use crate::report::Showing;
 use crate::run_folder::RunFolder;
+use crate::watcher::Watcher;
 
 /// The port that is tried first if none is asked for.
 const PORT: u16 = 8765;
@@ -50,6 +53,8 @@ impl LivePort {
 pub struct LivePage {
     server: Arc<Server>,
     address: SocketAddr,
+    /// Stops the playing of episodes.
+    over: Arc<AtomicBool>,
 }
 
 impl LivePage {
@@ -60,7 +65,8 @@ impl LivePage {
         let server = Server::from_listener(listener, None)
             .map_err(|error| anyhow!("cannot serve the page: {error}"))?;
         let server = Arc::new(server);
-        let mut desk = Desk::new(run);
+        let over = Arc::new(AtomicBool::new(false));
+        let mut desk = Desk::new(run, over.clone());
         let asked = server.clone();
         std::thread::Builder::new()
             .name("page".to_owned())
@@ -69,7 +75,11 @@ impl LivePage {
                     desk.answer(request);
                 }
             })?;
-        Ok(Self { server, address })
+        Ok(Self {
+            server,
+            address,
+            over,
+        })
     }
 
     /// Where it is.
@@ -81,6 +91,7 @@ impl LivePage {
 impl Drop for LivePage {
     fn drop(&mut self) {
         // Nobody waits for it: it has nothing to lose, and a run that is over is over.
+        self.over.store(true, Ordering::Relaxed);
         self.server.unblock();
     }
 }
@@ -97,11 +108,26 @@ fn occupied(port: u16, error: &io::Error) -> anyhow::Error {
 /// Who answers, and what was read last.
 struct Desk {
     run: PathBuf,
-    /// When its files changed last.
-    stamp: Vec<Option<(u64, SystemTime)>>,
+    /// When its files changed last, and how many times episodes had been played.
+    stamp: (Vec<Option<(u64, SystemTime)>>, u64),
     data: Option<PageData>,
+    /// What was played beside, so that nobody has to wait for it.
+    played: Arc<Mutex<Played>>,
+    over: Arc<AtomicBool>,
+}
+
+/// Episodes of a run, played in a thread of their own.
+#[derive(Default)]
+struct Played {
+    /// The run as it was read for them; none before the first ones are played.
+    run: Option<RunData>,
+    times: u64,
+    /// Whether some are being played.
+    busy: bool,
     /// When episodes may be played again.
-    replays_after: Instant,
+    after: Option<Instant>,
+    /// Whether those were of a run that is over.
+    last: bool,
 }
 
 /// A status and what is sent with it.
@@ -129,12 +155,13 @@ impl Reply {
 }
 
 impl Desk {
-    fn new(run: &Path) -> Self {
+    fn new(run: &Path, over: Arc<AtomicBool>) -> Self {
         Self {
             run: run.to_owned(),
-            stamp: Vec::new(),
+            stamp: (Vec::new(), 0),
             data: None,
-            replays_after: Instant::now(),
+            played: Arc::default(),
+            over,
         }
     }
 
@@ -180,13 +207,16 @@ impl Desk {
 
     /// The data as it is now.
     fn news(&mut self) -> Result<&PageData> {
-        let stamp = reading::stamp(&self.run);
+        self.play();
+        let times = self.played().times;
+        let stamp = (reading::stamp(&self.run), times);
         let data = match self.data.take() {
             Some(data) if stamp == self.stamp => data,
-            before => {
-                let run = self.read(before)?;
-                // A run that is over has no news.
-                let live = (run.status == UNFINISHED).then_some(Live { seconds: SECONDS });
+            _ => {
+                let run = self.read()?;
+                // A run that is over has no news, but for its last episodes.
+                let more = run.status == UNFINISHED || !self.played().last;
+                let live = more.then_some(Live { seconds: SECONDS });
                 self.stamp = stamp;
                 page_data(vec![run], live)
             }
@@ -194,25 +224,63 @@ impl Desk {
         Ok(self.data.insert(data))
     }
 
-    /// Reads the run. Episodes are taken over from what was shown before if it is too early to play others.
-    fn read(&mut self, before: Option<PageData>) -> Result<RunData> {
-        let start = Instant::now();
-        // What is shown of a run that is over is how it ended.
-        let is_over = RunFolder::at(&self.run).result().exists();
-        let play = is_over || start >= self.replays_after;
-        let showing = Showing {
-            replays: if play { Showing::BRIEF.replays } else { 0 },
+    fn played(&self) -> MutexGuard<'_, Played> {
+        self.played.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the run; episodes are those that were played last.
+    fn read(&self) -> Result<RunData> {
+        let nothing = Showing {
+            replays: 0,
             ..Showing::BRIEF
         };
-        let mut run = reading::run(&self.run, From::Server, showing)?;
-        if play {
-            self.replays_after = Instant::now() + BETWEEN_REPLAYS.max(10 * start.elapsed());
-        } else if let Some(before) = before.and_then(|mut data| data.runs.pop()) {
-            run.rooms = before.rooms;
-            run.replays = before.replays;
-            run.evaluations = before.evaluations;
+        let run = reading::run(&self.run, From::Server, nothing, Watcher::none())?;
+        let mut run = run.unwrap_or_default();
+        if let Some(played) = &self.played().run {
+            run.rooms.clone_from(&played.rooms);
+            run.replays.clone_from(&played.replays);
+            // How a run ended, it says itself.
+            let known = std::mem::take(&mut run.evaluations);
+            let is_known = |one: &&EvaluationData| known.iter().all(|k| k.held_out != one.held_out);
+            let own = (played.evaluations.iter()).filter(|one| one.when == FOR_THIS_PAGE);
+            let own: Vec<EvaluationData> = own.filter(is_known).cloned().collect();
+            run.evaluations = known.into_iter().chain(own).collect();
         }
         Ok(run)
+    }
+
+    /// Has episodes played beside, if it is time for it. What is shown of a run that is over is how it ended.
+    fn play(&self) {
+        let is_over = RunFolder::at(&self.run).result().exists();
+        {
+            let mut played = self.played();
+            let early = played.after.is_some_and(|after| Instant::now() < after);
+            if played.busy || played.last || early && !is_over {
+                return;
+            }
+            played.busy = true;
+        }
+        let (run, played, over) = (self.run.clone(), self.played.clone(), self.over.clone());
+        let work = move || {
+            let start = Instant::now();
+            let watcher = Watcher::none().interrupted_by(&over);
+            let read = reading::run(&run, From::Server, Showing::BRIEF, watcher);
+            let mut played = played.lock().unwrap_or_else(PoisonError::into_inner);
+            // A run without replays is shown without them.
+            if let Ok(Some(read)) = read {
+                played.run = Some(read);
+            }
+            played.times += 1;
+            played.busy = false;
+            played.last = is_over;
+            played.after = Some(Instant::now() + BETWEEN_REPLAYS.max(10 * start.elapsed()));
+        };
+        let spawned = std::thread::Builder::new()
+            .name("episodes".to_owned())
+            .spawn(work);
+        if spawned.is_err() {
+            self.played().busy = false;
+        }
     }
 
     /// A file of the run; none but those that the page names.

@@ -24,6 +24,7 @@ use self::data::{Live, PageData, RunData};
 use self::links::From;
 use crate::atomic::{cannot, write_atomically};
 use crate::run_folder::RunFolder;
+use crate::watcher::Watcher;
 
 /// How deep below a folder runs are looked for.
 const DEPTH: usize = 8;
@@ -32,19 +33,33 @@ const DEPTH: usize = 8;
 ///
 /// A folder that is no run stands for all runs in it.
 pub fn write_report(paths: &[PathBuf], page: &Path, showing: Showing) -> Result<Vec<String>> {
+    let notes = write_report_watched(paths, page, showing, Watcher::none())?;
+    Ok(notes.unwrap_or_default())
+}
+
+/// The same; nothing is written, and nothing returned, if it was interrupted.
+pub fn write_report_watched(
+    paths: &[PathBuf],
+    page: &Path,
+    showing: Showing,
+    watcher: Watcher<'_>,
+) -> Result<Option<Vec<String>>> {
     let folder = match page.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let runs: Vec<RunData> = (runs_of(paths)?.iter())
-        .map(|run| reading::run(run, From::Folder(folder), showing))
+    let runs: Option<Vec<RunData>> = (runs_of(paths)?.iter())
+        .map(|run| reading::run(run, From::Folder(folder), showing, watcher))
         .collect::<Result<_>>()?;
+    let Some(runs) = runs else {
+        return Ok(None);
+    };
     let remarks = (runs.iter())
         .flat_map(|run| run.notes.iter().map(|note| format!("{}: {note}", run.name)))
         .collect();
     let html = page::html(&title(&runs), &page_data(runs, None))?;
     write_atomically(page, html.as_bytes())?;
-    Ok(remarks)
+    Ok(Some(remarks))
 }
 
 /// The runs that are meant, each once.

@@ -19,14 +19,20 @@ use crate::metrics::{MetricsRow, PoliciesRow, Row, TimingsRow, read_good_rows};
 use crate::run_folder::RunFolder;
 use crate::session::RunResult;
 use crate::trained::TrainedRun;
+use crate::watcher::Watcher;
 
 /// What a run is that is not over.
 pub(super) const UNFINISHED: &str = "unfinished";
 /// The most points of a curve.
 const MOST_POINTS: usize = 2000;
 
-/// Reads a run for a page that is somewhere.
-pub(super) fn run(path: &Path, page: From<'_>, showing: Showing) -> Result<RunData> {
+/// Reads a run for a page that is somewhere; nothing if that was interrupted.
+pub(super) fn run(
+    path: &Path,
+    page: From<'_>,
+    showing: Showing,
+    watcher: Watcher<'_>,
+) -> Result<Option<RunData>> {
     let folder = RunFolder::folder(path)?;
     if !RunFolder::is_at(path) {
         bail!(
@@ -73,6 +79,7 @@ pub(super) fn run(path: &Path, page: From<'_>, showing: Showing) -> Result<RunDa
             };
         }
     }
+    add_success(&mut run, &metrics, result.as_ref());
     run.facts = facts(
         &folder,
         config.as_ref(),
@@ -81,14 +88,31 @@ pub(super) fn run(path: &Path, page: From<'_>, showing: Showing) -> Result<RunDa
         &timings,
     );
     if showing.replays > 0 && folder.checkpoints_folder().exists() {
-        let played =
-            (TrainedRun::open(path)).and_then(|trained| replays::add(&mut run, &trained, showing));
-        if let Err(error) = played {
-            run.notes.push(format!("no replays: {error:#}"));
+        let played = (TrainedRun::open(path))
+            .and_then(|trained| replays::add(&mut run, &trained, showing, watcher));
+        match played {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) => run.notes.push(format!("no replays: {error:#}")),
         }
     }
     run.files = links::files(path, page);
-    Ok(run)
+    Ok((!watcher.is_interrupted()).then_some(run))
+}
+
+/// How good the run is: by its last evaluation, when it was over or until now.
+fn add_success(run: &mut RunData, metrics: &[MetricsRow], result: Option<&RunResult>) {
+    let evaluation = result.and_then(|result| result.evaluation.as_ref());
+    let last = || metrics.iter().rev().find_map(|row| row.success);
+    run.success = (result.and_then(|result| result.success)).or_else(last);
+    run.random = evaluation.and_then(|found| found.random);
+    (run.evaluations).extend(evaluation.map(|found| replays::counted(found, "when it ended")));
+    let ended = metrics.iter().any(|row| row.ended_success.is_some());
+    if run.success.is_none() && ended {
+        run.notes.push(
+            "its success was not measured: version 0.1 counted the episodes that had ended, of which too many succeed; `form eval` measures it".to_owned(),
+        );
+    }
 }
 
 /// What a run's folder lacks.
@@ -149,7 +173,7 @@ fn note_gaps(run: &mut RunData, metrics: &[MetricsRow], result: Option<&RunResul
     let before = std::iter::once(0).chain(metrics.iter().map(|row| row.iteration));
     let gap = before
         .zip(metrics)
-        .find(|(before, row)| row.iteration - before > 1);
+        .find(|(before, row)| row.iteration > before + 1);
     if let Some((before, row)) = gap {
         let (from, to) = (before + 1, row.iteration - 1);
         let note =
@@ -216,12 +240,16 @@ fn last_machine(result: &RunResult) -> Option<(u64, Option<String>, Machine)> {
 
 fn curves(metrics: &[MetricsRow], timings: &[TimingsRow]) -> (Curves, Option<Thinned>) {
     let every = metrics.len().div_ceil(MOST_POINTS).max(1);
-    // The last one is always there.
-    let chosen: Vec<&MetricsRow> = (metrics.iter().rev().step_by(every))
-        .collect::<Vec<_>>()
-        .into_iter()
-        .rev()
+    // Of several, the one that was evaluated; the last one is always there.
+    let mut chosen: Vec<&MetricsRow> = (metrics.rchunks(every).rev())
+        .filter_map(|rows| {
+            let evaluated = rows.iter().rev().find(|row| row.success.is_some());
+            evaluated.or(rows.last())
+        })
         .collect();
+    if let Some(last) = metrics.last().filter(|last| chosen.last() != Some(last)) {
+        chosen.push(last);
+    }
     let seconds = |row: &MetricsRow| {
         let at = timings.binary_search_by_key(&row.iteration, |timing| timing.iteration);
         at.ok().map(|at| timings[at].seconds)
@@ -231,6 +259,8 @@ fn curves(metrics: &[MetricsRow], timings: &[TimingsRow]) -> (Curves, Option<Thi
         steps: chosen.iter().map(|row| row.steps).collect(),
         seconds: (!timings.is_empty()).then(|| chosen.iter().map(|row| seconds(row)).collect()),
         episodes: chosen.iter().map(|row| row.episodes).collect(),
+        ended_success: chosen.iter().map(|row| row.ended_success).collect(),
+        ended_length: chosen.iter().map(|row| row.ended_length).collect(),
         success: chosen.iter().map(|row| row.success).collect(),
         return_: chosen.iter().map(|row| row.return_).collect(),
         length: chosen.iter().map(|row| row.length).collect(),
@@ -300,11 +330,13 @@ fn facts(
     if let Some(result) = result {
         facts.push(("ending", result.message.clone()));
         facts.extend((result.success).map(|success| ("success at the end", percent(success))));
-    } else if let Some(success) = (metrics.iter().rev()).find_map(|row| row.success) {
-        facts.push((
-            "success in the last iteration with episodes",
-            percent(success),
-        ));
+    } else if let Some(row) = (metrics.iter().rev()).find(|row| row.success.is_some()) {
+        let text = format!(
+            "{}, after iteration {}",
+            percent(row.success.unwrap_or_default()),
+            row.iteration
+        );
+        facts.push(("success in the last evaluation", text));
     }
     if let Some(last) = last {
         let episodes = metrics.iter().map(|row| row.episodes);
@@ -312,7 +344,7 @@ fn facts(
         facts.extend([
             ("iterations", last.iteration.to_string()),
             ("environment steps", last.steps.to_string()),
-            ("episodes", episodes.to_string()),
+            ("episodes that ended", episodes.to_string()),
         ]);
     }
     let seconds = (timings.last().map(|row| row.seconds)).or(result.map(|result| result.seconds));
@@ -337,6 +369,10 @@ fn facts(
             (
                 "seconds learning machines",
                 format!("{:.3}", spent(|row| row.learning_seconds)),
+            ),
+            (
+                "seconds evaluating",
+                format!("{:.1}", spent(|row| row.evaluation_seconds)),
             ),
         ]);
     }

@@ -5,45 +5,72 @@
 
 use anyhow::Result;
 use form_core::{BoundMachine, Monitor, to_svg};
-use form_env::{Environment, Frame, GridWorld, Maps, Outcome, Split, Worlds};
-use form_rl::{Choice, Episode, Roles};
+use form_env::{Environment, Frame, GridWorld, Outcome, Split, Worlds};
+use form_rl::{Agent, Choice, Episode, Roles};
 
-use super::data::{EvaluationData, MachineData, ReplayData, RunData};
+use super::data::{EvaluationData, FOR_THIS_PAGE, MachineData, ReplayData, RunData};
 use crate::arena::{Arena, GridArena};
-use crate::evaluation::{Evaluation, EvaluationPlan, judge, play};
+use crate::evaluation::{Evaluation, EvaluationPlan, evaluate_episodes};
 use crate::trained::TrainedRun;
+use crate::watcher::Watcher;
 
 /// What is played and shown of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Showing {
-    /// How many episodes are played on either set of maps.
+    /// How many episodes are played on either set of maps, at most.
     pub episodes: usize,
     /// How many of them can be looked at.
     pub replays: usize,
     /// What episodes and actions are drawn from.
     pub seed: u64,
+    /// How many multiplications playing may cost, on all maps together, even if every episode takes all the steps it may. Where a step is
+    /// expensive, because a room and so its networks are large, fewer episodes are played. None: as many as were asked for.
+    pub work: Option<u64>,
 }
 
 impl Showing {
-    /// Few episodes: for pages that nobody asked for, and beside a training that goes on.
+    /// Few episodes, in about a second: for pages that nobody asked for, and beside a training that goes on.
     pub const BRIEF: Self = Self {
         episodes: 32,
         replays: 6,
         seed: 0,
+        work: Some(1 << 36),
     };
+
+    /// How many episodes are played on each of so many sets of maps, by these agents, with so many steps at most.
+    fn affordable(&self, agents: &[Agent], limit: u64, sets: usize) -> usize {
+        let Some(work) = self.work else {
+            return self.episodes;
+        };
+        let networks = agents.iter().map(|agent| agent.network().multiplications());
+        let step = networks.max().unwrap_or(0) + STEP;
+        let most = work / step / limit.max(1) / sets.max(1) as u64;
+        usize::try_from(most)
+            .unwrap_or(usize::MAX)
+            .clamp(1, self.episodes.max(1))
+    }
 }
+
+/// What a step costs besides the network, in multiplications.
+const STEP: u64 = 10_000;
 
 impl Default for Showing {
     fn default() -> Self {
         Self {
             episodes: 128,
+            work: Some(1 << 40),
             ..Self::BRIEF
         }
     }
 }
 
-/// Plays on the maps of training and on held-out ones, and adds what came of it.
-pub(super) fn add(run: &mut RunData, trained: &TrainedRun, showing: Showing) -> Result<()> {
+/// Plays on the maps of training and on held-out ones, and adds what came of it; whether that was not interrupted.
+pub(super) fn add(
+    run: &mut RunData,
+    trained: &TrainedRun,
+    showing: Showing,
+    watcher: Watcher<'_>,
+) -> Result<bool> {
     let arena = GridArena::new(&trained.config)?;
     let bound = match trained.checkpoint.roles {
         Roles::Unaided => None,
@@ -62,21 +89,31 @@ pub(super) fn add(run: &mut RunData, trained: &TrainedRun, showing: Showing) -> 
         )),
     }
     let mut agents = trained.agents()?;
+    let limit = u64::from(arena.task().steps());
+    let episodes = showing.affordable(&agents, limit, splits.len());
     let mut replays = Vec::new();
     for split in splits {
         let plan = EvaluationPlan {
             split,
-            episodes: showing.episodes,
+            episodes,
             choice: Choice::Sample,
             seed: showing.seed,
         };
-        let (config, checkpoint) = (&trained.config, &trained.checkpoint);
-        let episodes = play(config, &arena, &checkpoint.machine, &mut agents, &plan)?;
-        run.evaluations.push(counted(&judge(&plan, &episodes)));
+        let (config, machine_text) = (&trained.config, &trained.checkpoint.machine);
+        let played = evaluate_episodes(config, &arena, machine_text, &mut agents, &plan, watcher)?;
+        let Some((evaluation, episodes)) = played else {
+            return Ok(false);
+        };
+        // What the run was measured by when it ended is better, unless more was asked for now.
+        let better = |known: &EvaluationData| {
+            known.held_out == evaluation.held_out && known.episodes >= evaluation.episodes
+        };
+        if !run.evaluations.iter().any(better) {
+            (run.evaluations).push(counted(&evaluation, FOR_THIS_PAGE));
+        }
         let mut stage = Stage {
             // The worlds they were played in: an episode depends on the seed, its world and its number.
-            worlds: arena.worlds(episodes.len(), plan.seed, split)?,
-            maps: arena.maps(split)?,
+            worlds: arena.worlds(plan.worlds(), plan.seed, split)?,
             split,
             bound: bound.as_ref(),
             machine,
@@ -87,7 +124,7 @@ pub(super) fn add(run: &mut RunData, trained: &TrainedRun, showing: Showing) -> 
     }
     replays.sort_by_key(|replay: &ReplayData| replay.success);
     run.replays = replays;
-    Ok(())
+    Ok(true)
 }
 
 /// The machine of the checkpoint among those of the run; one whose file is missing is added.
@@ -130,8 +167,12 @@ fn of_every_length(mut episodes: Vec<&Episode>, most: usize) -> Vec<&Episode> {
         .collect()
 }
 
-fn counted(evaluation: &Evaluation) -> EvaluationData {
+/// An evaluation as the page shows it, and when it was made.
+pub(super) fn counted(evaluation: &Evaluation, when: &'static str) -> EvaluationData {
+    let mut failures = evaluation.failures.worst_maps(MOST_MAPS);
+    failures.extend(evaluation.failures.by_state());
     EvaluationData {
+        when,
         held_out: evaluation.held_out,
         greedy: evaluation.greedy,
         episodes: evaluation.episodes,
@@ -139,17 +180,24 @@ fn counted(evaluation: &Evaluation) -> EvaluationData {
         success: evaluation.success,
         low: evaluation.success_interval.low,
         high: evaluation.success_interval.high,
+        random: evaluation.random,
         length: evaluation.length,
+        shortest: evaluation.shortest,
+        shortest_exact: evaluation.shortest_exact,
+        ratio: evaluation.ratio,
         dead_ends: evaluation.dead_ends,
         out_of_time: evaluation.out_of_time,
         cut_off: evaluation.cut_off,
+        failures,
     }
 }
+
+/// The most maps that are named because most episodes fail on them.
+const MOST_MAPS: usize = 5;
 
 /// Where episodes of one set are gone through again.
 struct Stage<'a> {
     worlds: <GridArena as Arena>::Worlds,
-    maps: Maps,
     split: Split,
     bound: Option<&'a BoundMachine>,
     machine: Option<usize>,
@@ -159,10 +207,7 @@ impl Stage<'_> {
     fn replay(&mut self, episode: &Episode, rooms: &mut Vec<String>) -> Result<ReplayData> {
         self.worlds.start(episode.world, episode.number)?;
         let mut world = self.worlds.copy_of(episode.world)?;
-        let map = match &self.maps {
-            Maps::Set(maps) => maps.iter().position(|map| map == world.map()),
-            Maps::Fresh(_) => None,
-        };
+        let map = self.worlds.map_number(episode.world);
         let room = Frame::of_map(world.task(), world.map()).to_svg();
         let number = rooms.iter().position(|known| *known == room);
         let number = number.unwrap_or_else(|| {

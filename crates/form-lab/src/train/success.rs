@@ -58,6 +58,17 @@ impl<A: Arena> Trainer<A> {
         evaluate(&self.config, &self.arena, machine, &mut self.agents, plan)
     }
 
+    /// The same; nothing if it was interrupted.
+    pub fn evaluate_watched(
+        &mut self,
+        plan: &EvaluationPlan,
+        watcher: Watcher<'_>,
+    ) -> Result<Option<Evaluation>> {
+        let machine = self.game.cast().machine().machine();
+        let (config, arena) = (&self.config, &self.arena);
+        evaluate_watched(config, arena, machine, &mut self.agents, plan, watcher)
+    }
+
     /// The evaluation before anything is learnt, as the row of iteration 0; nothing if it was interrupted. A run that has been going
     /// on has no use for it.
     pub fn first_evaluation(&mut self) -> Result<Option<Iteration>> {
@@ -86,9 +97,7 @@ impl<A: Arena> Trainer<A> {
     /// How good the policies are that a run came to: on episodes that no decision was based on. Nothing if it was interrupted.
     pub fn final_evaluation(&mut self, watcher: Watcher<'_>) -> Result<Option<Evaluation>> {
         let plan = self.plan(Episodes::Final, self.config.evaluation.final_episodes);
-        let machine = self.game.cast().machine().machine();
-        let (config, arena) = (&self.config, &self.arena);
-        evaluate_watched(config, arena, machine, &mut self.agents, &plan, watcher)
+        self.evaluate_watched(&plan, watcher)
     }
 
     /// The success of random play on the episodes of the evaluations.

@@ -118,6 +118,18 @@ impl Chain {
         self.stages.iter().map(|stage| stage.layer.state()).sum()
     }
 
+    /// The multiplications that one sample costs on its way forward: every weight once for each place of the image it is applied to.
+    pub(crate) fn multiplications(&self) -> u64 {
+        let of = |stage: &Stage| {
+            let places = match stage.layer.output() {
+                Shape::Image([height, width, _]) => height * width,
+                Shape::Flat(_) => 1,
+            };
+            (stage.weights.len() * places) as u64
+        };
+        self.stages.iter().map(of).sum()
+    }
+
     /// The most numbers a sample has anywhere in the chain.
     pub(crate) fn widest(&self) -> usize {
         let sizes = self.stages.iter().map(|stage| stage.size);

@@ -160,6 +160,14 @@ impl Network {
         self.config.actions
     }
 
+    /// About how many multiplications one sample costs: what playing costs, whatever the computer.
+    pub fn multiplications(&self) -> u64 {
+        let heads = [&self.trunk, &self.actor, &self.critic];
+        (self.branches.iter().chain(heads))
+            .map(Chain::multiplications)
+            .sum()
+    }
+
     /// Whether any layer remembers.
     pub fn is_recurrent(&self) -> bool {
         let lstm = |layer: &LayerConfig| matches!(layer, LayerConfig::Lstm { .. });

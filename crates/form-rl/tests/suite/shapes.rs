@@ -253,3 +253,14 @@ fn networks_that_no_machine_has_room_for_are_refused() {
         "image.0 (max-pool): places under its windows: more than 8388608",
     );
 }
+
+/// By hand: convolutions of 2×2 over 13×13 cells of three bytes, halved after the first; then 32 filters on 4×4 cells are joined with
+/// the 64 units of four indicators, and go through two layers of 64 units to seven actions and one value. Biases count as weights.
+#[test]
+fn multiplications_of_the_papers_network() {
+    let config = NetworkConfig::paper([13, 13, 3], &[("indicators", 4)], 7);
+    let network = Network::new(&config, &mut rng(1)).unwrap();
+    let convolutions = 12 * 12 * 16 * (12 + 1) + 5 * 5 * 32 * (64 + 1) + 4 * 4 * 32 * (128 + 1);
+    let dense = 64 * (4 + 1) + 64 * (512 + 64 + 1) + 64 * (64 + 1) + 7 * (64 + 1) + (64 + 1);
+    assert_eq!(network.multiplications(), convolutions + dense);
+}
