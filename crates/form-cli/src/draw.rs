@@ -1,4 +1,4 @@
-//! `form draw`: pictures of worlds and of episodes in them.
+//! `form draw`: pictures of worlds, of episodes in them, and of the policies of a run at work.
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
@@ -7,16 +7,20 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use form_env::{Action, Frame, GridWorld, Stream, Walk, generator, solution};
+use form_lab::{Recording, TrainedRun};
 use rand::RngExt;
 
+use crate::output::count;
 use crate::{Answer, input, output, world};
 
-/// Draw a world as text, SVG or PNG, or an episode in it as an animated SVG or GIF
+/// Draw a world, an episode in it, or the policies of a run at work
 ///
-/// The format is told from the name of the output file; without one the world is printed as text.
+/// The format is told from the name of the output file; without one it is printed as text. Of a task: the world as text, SVG or PNG, an
+/// episode as an animated SVG or GIF. Of a run: an episode that its policies play now, with the machine, its state and its buffer beside
+/// the world, as an animated SVG or GIF, as a PNG of its end with the way it took, or as text.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form draw all-yellow\n  form draw green-but-one --seed 7 --map 3 -o map.svg\n  form draw blue-all-yellow-7 --episode solved -o episode.gif\n  form draw examples/two_rooms.toml --episode random --steps 200 -o walk.svg"
+    after_help = "Examples:\n  form draw all-yellow\n  form draw green-but-one --seed 7 --map 3 -o map.svg\n  form draw blue-all-yellow-7 --episode solved -o episode.gif\n  form draw examples/two_rooms.toml --episode random --steps 200 -o walk.svg\n  form draw runs/all-yellow-form-1 -o episode.gif\n  form draw runs/all-yellow-form-1 --held-out --map 3 --greedy -o episode.svg"
 )]
 pub struct Args {
     #[command(flatten)]
@@ -24,9 +28,9 @@ pub struct Args {
     /// Draw an episode: the shortest way to complete the task, or random actions
     #[arg(long, value_enum, value_name = "WHICH")]
     episode: Option<Episode>,
-    /// The most steps of an episode with random actions
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = input::whole::<usize>)]
-    steps: usize,
+    /// The most steps that are drawn [default: 100 with random actions, 500 of a run]
+    #[arg(long, value_name = "N", value_parser = input::whole::<usize>)]
+    steps: Option<usize>,
     /// Pixels a cell, for PNG and GIF
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = input::whole::<usize>)]
     scale: usize,
@@ -46,9 +50,15 @@ enum Episode {
 /// Of the search for a shortest way: some seconds, some hundred megabytes.
 const MOST_SITUATIONS: usize = 5_000_000;
 
+/// The steps of a run's episode that are drawn where nothing is said: longer ones are those that fail, and go on and on.
+const STEPS_OF_A_RUN: usize = 500;
+
 pub fn run(args: &Args) -> Result<Answer> {
+    if let Some(run) = args.world.run()? {
+        return draw_run(args, &run);
+    }
     let task = args.world.task()?;
-    let world = args.world.start(&task, args.world.map)?;
+    let world = args.world.start(&task, args.world.map.unwrap_or(0))?;
     let frame = Frame::of_world(&world);
     let path = args
         .output
@@ -83,6 +93,38 @@ pub fn run(args: &Args) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
+/// Draws an episode that the policies of a run play.
+fn draw_run(args: &Args, run: &TrainedRun) -> Result<Answer> {
+    if args.episode.is_some() {
+        bail!("--episode: the episodes of a run are played by its policies: leave it out");
+    }
+    let path = (args.output.as_deref()).filter(|path| *path != Path::new("-"));
+    let extension = (path.and_then(Path::extension)).map(OsStr::to_ascii_lowercase);
+    let recording = Recording::of(run, &args.world.episode())?;
+    let most = args.steps.unwrap_or(STEPS_OF_A_RUN);
+    let written = match (path, extension.as_deref().and_then(OsStr::to_str)) {
+        (None, _) | (_, Some("txt")) => recording.to_text().into_bytes(),
+        (_, Some("svg")) => recording.to_svg(most)?.into_bytes(),
+        (_, Some("gif")) => recording.to_gif(args.scale, most)?,
+        (_, Some("png")) => recording.to_png(args.scale, most)?,
+        (Some(path), _) => bail!(
+            "{}: the name does not say the format: end it in .txt, .svg, .png or .gif",
+            path.display()
+        ),
+    };
+    output::write_bytes(args.output.as_deref(), &written)?;
+    if path.is_some() {
+        output::remark(&format!("{}: {}", recording.title(), recording.ending()));
+        if recording.steps() > most && extension.is_some_and(|end| end != "txt") {
+            output::remark(&format!(
+                "the first {} are drawn: --steps N draws more",
+                count(most, "step")
+            ));
+        }
+    }
+    Ok(Answer::Yes)
+}
+
 fn walk<'a>(args: &Args, world: &'a GridWorld, episode: Episode) -> Result<Walk<'a>> {
     let actions: Vec<usize> = match episode {
         Episode::Solved => {
@@ -99,9 +141,10 @@ fn walk<'a>(args: &Args, world: &'a GridWorld, episode: Episode) -> Result<Walk<
             way.iter().map(|action| *action as usize).collect()
         }
         Episode::Random => {
-            let mut random = generator(args.world.seed, Stream::Other(args.world.map));
+            let map = args.world.map.unwrap_or(0);
+            let mut random = generator(args.world.seed, Stream::Other(map));
             let moves = 0..Action::MOVES;
-            (0..args.steps)
+            (0..args.steps.unwrap_or(100))
                 .map(|_| random.random_range(moves.clone()))
                 .collect()
         }

@@ -1,7 +1,8 @@
-//! `form play`: walk a world with the keyboard, its machine beside it.
+//! `form play`: walk a world with the keyboard, or watch the policies of a run, the machine beside it.
 
 mod game;
 mod screen;
+mod watch;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -9,28 +10,38 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::{Answer, input, world};
 use game::Game;
 
-/// Walk the worlds of a task with the keyboard, its machine beside them
+/// Walk the worlds of a task with the keyboard, or watch the policies of a run, the machine beside them
 ///
-/// The machine's state and its buffer are shown, too. Arrows (or h, l and k) turn and walk; p, d, t and e pick up, drop, toggle and
-/// say done, as in MiniGrid; r starts again, n goes to the next map, q leaves.
+/// The machine's state and its buffer are shown, too. In a task, arrows (or h, l and k) turn and walk; p, d, t and e pick up, drop, toggle
+/// and say done, as in MiniGrid; r starts again, n goes to the next map, q leaves. Of a run, space stops and goes on, the arrows go step by
+/// step, + and - change the speed, r starts again, n plays on the next map, q leaves.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form play all-yellow\n  form play green-but-one --seed 7 --held-out\n  form play all-yellow-4 --machine examples/all_yellow.form"
+    after_help = "Examples:\n  form play all-yellow\n  form play green-but-one --seed 7 --held-out\n  form play all-yellow-4 --machine examples/all_yellow.form\n  form play runs/all-yellow-form-1\n  form play runs/all-yellow-form-1 --held-out --map 3 --greedy"
 )]
 pub struct Args {
     #[command(flatten)]
     world: world::WorldArgs,
-    /// Show this machine, a learnt one perhaps, in place of the task's own
+    /// Of a task: show this machine, a learnt one perhaps, in place of the task's own
     #[arg(long, value_name = "FILE")]
     machine: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
+    if let Some(run) = args.world.run()? {
+        if args.machine.is_some() {
+            bail!("--machine: a run has a machine of its own: leave it out");
+        }
+        let mut watch = watch::Watch::new(run, args.world.episode())?;
+        expect_terminal("form draw RUN -o episode.gif draws an episode anywhere")?;
+        return on_terminal(|terminal, interrupted| watch.run(terminal, interrupted));
+    }
     let task = args.world.task()?;
     let machine = match &args.machine {
         None => task.truth().clone(),
@@ -40,22 +51,14 @@ pub fn run(args: &Args) -> Result<Answer> {
             bound.map_err(|error| error.in_file(&input::name(path)))?
         }
     };
-    let mut game = Game::new(
-        args.world.start(&task, args.world.map)?,
-        machine,
-        args.world.map,
-    );
-    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        bail!("playing needs a terminal; `form draw` prints a world anywhere");
-    }
-    let interrupted = input::interrupt()?;
-    let mut terminal = ratatui::try_init().context("cannot set up the terminal")?;
-    // From here on every way out, a panic too, gives the terminal back.
-    let played = (|| -> Result<()> {
+    let map = args.world.map.unwrap_or(0);
+    let mut game = Game::new(args.world.start(&task, map)?, machine, map);
+    expect_terminal("`form draw` prints a world anywhere")?;
+    on_terminal(|terminal, interrupted| {
         loop {
             terminal.draw(|frame| screen::draw(frame, &game))?;
             while !event::poll(PAUSE)? {
-                if interrupted.load(Ordering::Relaxed) {
+                if interrupted() {
                     return Ok(());
                 }
             }
@@ -72,7 +75,23 @@ pub fn run(args: &Args) -> Result<Answer> {
                 None => {}
             }
         }
-    })();
+    })
+}
+
+fn expect_terminal(instead: &str) -> Result<()> {
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        bail!("playing needs a terminal; {instead}");
+    }
+    Ok(())
+}
+
+/// Plays on the terminal, which every way out, a panic too, gives back. `interrupted` says whether somebody wants it to end.
+fn on_terminal(
+    play: impl FnOnce(&mut DefaultTerminal, &dyn Fn() -> bool) -> Result<()>,
+) -> Result<Answer> {
+    let flag = input::interrupt()?;
+    let mut terminal = ratatui::try_init().context("cannot set up the terminal")?;
+    let played = play(&mut terminal, &|| flag.load(Ordering::Relaxed));
     ratatui::try_restore().context("cannot give the terminal back")?;
     played?;
     Ok(Answer::Yes)

@@ -1,12 +1,15 @@
-//! The world that a command is about: a task, and one of its maps.
+//! The world that a command is about: a task, or the run that was trained in it, and one of its maps.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 use form_env::{GridWorld, Map, Maps, Split, Starts, Task, WorldOptions, builtin_tasks};
+use form_lab::{EpisodeRequest, RunFolder, TrainedRun};
+use form_rl::Choice;
 
 use crate::input;
 
@@ -33,37 +36,72 @@ impl TypedValueParser for TaskName {
     }
 }
 
-/// A task and one of its maps
+/// A task or a run, and one of its maps
 #[derive(clap::Args)]
 pub struct WorldArgs {
-    /// A built-in task (see `form tasks`), or a task file that ends in .toml
-    #[arg(value_parser = TaskName, hide_possible_values = true)]
+    /// A built-in task (see `form tasks`), a task file that ends in .toml, or the folder of a run
+    #[arg(value_name = "TASK|RUN", value_parser = TaskName, hide_possible_values = true)]
     pub task: String,
-    /// The seed that maps are drawn from
+    /// The seed that maps are drawn from; of a run: what the start, the actions and, if none is named, the map are drawn from
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = input::whole::<u64>)]
     pub seed: u64,
-    /// The number of the map, from 0
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole::<u64>)]
-    pub map: u64,
+    /// The number of the map, from 0 [default: 0, of a run one at random]
+    #[arg(long, value_name = "N", value_parser = input::whole::<u64>)]
+    pub map: Option<u64>,
     /// A held-out map: one that no training run sees
     #[arg(long)]
     pub held_out: bool,
+    /// Of a run: always the most probable actions, instead of some drawn as the policies say
+    #[arg(long)]
+    pub greedy: bool,
 }
 
 impl WorldArgs {
+    /// The run, if it is the folder of one.
+    pub fn run(&self) -> Result<Option<TrainedRun>> {
+        let path = Path::new(&self.task);
+        let is_run = path.is_dir() && RunFolder::is_at(path);
+        if !is_run && self.greedy {
+            bail!("--greedy: the worlds of a task have no policies; name the folder of a run");
+        }
+        is_run.then(|| TrainedRun::open(path)).transpose()
+    }
+
+    /// The episode of a run that is asked for.
+    pub fn episode(&self) -> EpisodeRequest {
+        EpisodeRequest {
+            split: self.split(),
+            map: self.map,
+            seed: self.seed,
+            choice: match self.greedy {
+                true => Choice::Greedy,
+                false => Choice::Sample,
+            },
+        }
+    }
+
+    fn split(&self) -> Split {
+        match self.held_out {
+            true => Split::HeldOut,
+            false => Split::Training,
+        }
+    }
+
     /// The task.
     pub fn task(&self) -> Result<Arc<Task>> {
+        let path = Path::new(&self.task);
+        if path.is_dir() {
+            bail!(
+                "{} is a folder and not that of a run, it has no config.toml: name a task, or a folder that was given to `form train --out`",
+                path.display()
+            );
+        }
         Ok(Arc::new(Task::find(&self.task)?))
     }
 
     /// A map of the task.
     pub fn map(&self, task: &Task, number: u64) -> Result<Map> {
-        let split = if self.held_out {
-            Split::HeldOut
-        } else {
-            Split::Training
-        };
-        Ok(task.map(self.seed, split, number)?)
+        Ok(task.map(self.seed, self.split(), number)?)
     }
 
     /// A world at the start of an episode on the map of this number.

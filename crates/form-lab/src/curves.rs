@@ -4,7 +4,7 @@
 //! Before its first point a run has its first value. After its last point it keeps its last value: a run that stopped by
 //! itself has converged, and would go on as it did; without this, the mean would jump wherever a run ends.
 
-mod canvas;
+pub(crate) mod canvas;
 mod picture;
 
 use anyhow::{Result, bail};

@@ -42,6 +42,7 @@ mod events;
 mod marked;
 mod metrics;
 mod progress;
+mod recording;
 mod report;
 mod reproduce;
 mod run_folder;
@@ -71,6 +72,7 @@ pub use events::EventFile;
 pub use marked::{replace_marked, update_marked};
 pub use metrics::{MetricsRow, PoliciesRow, Row, Table, TimingsRow, read_rows};
 pub use progress::PlayDisplay;
+pub use recording::{EpisodeRequest, Recording};
 pub use report::{LivePage, LivePort, Showing, write_report, write_report_watched};
 pub use reproduce::{
     Conditions, Delivery, Evidence, Experiment, Finding, Order, Results, Trial, Workshop,

@@ -20,6 +20,13 @@ const TRACE: usize = 6;
 
 /// Draws everything.
 pub fn draw(frame: &mut ratatui::Frame<'_>, game: &Game) {
+    let title = format!("{}, map {}", game.world().task().name(), game.map());
+    let keys = " ← → turn  ↑ walk  p d t e pickup drop toggle done  r again  n next map  q leave";
+    draw_with(frame, game, &title, keys);
+}
+
+/// The same with this title of the room, and this line about the keys.
+pub fn draw_with(frame: &mut ratatui::Frame<'_>, game: &Game, title: &str, help: &str) {
     let room = game.world().task().room();
     let wanted = room.width() as u16 * CELL + 2;
     let [top, keys] =
@@ -28,19 +35,17 @@ pub fn draw(frame: &mut ratatui::Frame<'_>, game: &Game) {
     let width = wanted.min(top.width.saturating_sub(MACHINE));
     let [left, right] =
         Layout::horizontal([Constraint::Length(width), Constraint::Min(0)]).areas(top);
-    draw_room(frame, left, game);
+    draw_room(frame, left, game, title);
     let [machine, episode] =
         Layout::vertical([Constraint::Min(3), Constraint::Length(EPISODE)]).areas(right);
     draw_machine(frame, machine, game);
     draw_episode(frame, episode, game);
-    let help = " ← → turn  ↑ walk  p d t e pickup drop toggle done  r again  n next map  q leave";
     frame.render_widget(Line::from(help).dim(), keys);
 }
 
-fn draw_room(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
+fn draw_room(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game, title: &str) {
     let world = game.world();
-    let title = format!(" {}, map {} ", world.task().name(), game.map());
-    let block = Block::bordered().title(title);
+    let block = Block::bordered().title(format!(" {title} "));
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let room = world.task().room();

@@ -19,6 +19,9 @@ pub struct Walk<'a> {
     task: &'a Task,
     map: &'a Map,
     poses: Vec<(Cell, Direction)>,
+    /// Milliseconds that a step is shown, and for how many steps the end is.
+    step: usize,
+    rest: usize,
 }
 
 /// How fast an animation goes.
@@ -44,7 +47,17 @@ impl<'a> Walk<'a> {
             task: world.task(),
             map: world.map(),
             poses,
+            step: MILLISECONDS_A_STEP,
+            rest: REST,
         })
+    }
+
+    /// The same with another time for a step, in seconds, and another number of steps for which the end is shown.
+    #[must_use]
+    pub fn timed(mut self, seconds: f64, rest: usize) -> Self {
+        self.step = (1000.0 * seconds).round() as usize;
+        self.rest = rest;
+        self
     }
 
     /// The number of steps.
@@ -58,7 +71,7 @@ impl<'a> Walk<'a> {
 
     /// The walk as an animated SVG file.
     pub fn to_svg(&self) -> String {
-        let frames = self.poses.len() + REST;
+        let frames = self.poses.len() + self.rest;
         let (mut times, mut places, mut turns) = (String::new(), String::new(), String::new());
         for (i, (cell, direction)) in self.poses.iter().enumerate() {
             let separator = if i == 0 { "" } else { ";" };
@@ -66,7 +79,7 @@ impl<'a> Walk<'a> {
             let _ = write!(places, "{separator}{} {}", cell.x, cell.y);
             let _ = write!(turns, "{separator}{} .5 .5", 90 * *direction as usize);
         }
-        let seconds = (frames * MILLISECONDS_A_STEP) as f64 / 1000.0;
+        let seconds = (frames * self.step) as f64 / 1000.0;
         // A drawing that looks to the east, moved and turned at the beginning of each step; where nothing is animated, it
         // stands where the walk begins.
         let moved = |kind: &str, values: &str| {
@@ -128,11 +141,11 @@ impl<'a> Walk<'a> {
             let mut frame = gif::Frame::from_rgb_speed(wide, high, &changed.rgb, QUALITY);
             (frame.left, frame.top) = ((corner.x * scale) as u16, (corner.y * scale) as u16);
             let shown = if i + 1 == self.poses.len() {
-                1 + REST
+                1 + self.rest
             } else {
                 1
             };
-            frame.delay = (shown * MILLISECONDS_A_STEP / 10) as u16;
+            frame.delay = (shown * self.step / 10) as u16;
             frame.dispose = gif::DisposalMethod::Keep;
             encoder.write_frame(&frame)?;
             before = Some(*cell);

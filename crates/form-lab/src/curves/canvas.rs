@@ -22,25 +22,25 @@ static LETTERS: &[u8] = include_bytes!("../../fonts/roboto.ttf");
 type Drawn = Result<(), DrawingErrorKind<Infallible>>;
 
 /// The letters of all pictures.
-pub(super) struct Letters {
+pub(crate) struct Letters {
     font: FontRef<'static>,
 }
 
 impl Letters {
-    pub(super) fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let font = FontRef::try_from_slice(LETTERS).context("the embedded font is damaged")?;
         Ok(Self { font })
     }
 
     /// How long a text is, with letters of size 1.
-    pub(super) fn width(&self, text: &str) -> f32 {
+    pub(crate) fn width(&self, text: &str) -> f32 {
         let units = self.font.units_per_em().unwrap_or(1.0);
         let advance = |letter| self.font.h_advance_unscaled(self.font.glyph_id(letter));
         text.chars().map(advance).sum::<f32>() / units
     }
 
     /// The outlines of a text that begins at a place, with letters of size 1.
-    fn outline(&self, text: &str, [left, baseline]: [f32; 2]) -> Vec<Command> {
+    pub(crate) fn outline(&self, text: &str, [left, baseline]: [f32; 2]) -> Vec<Command> {
         let scale = 1.0 / self.font.units_per_em().unwrap_or(1.0);
         let mut path: Vec<Command> = Vec::new();
         let mut x = 0.0;

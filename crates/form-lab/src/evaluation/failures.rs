@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::baseline::Start;
 
+/// How many episodes it takes to say something of a map.
+const ENOUGH: u64 = 4;
+
 /// Where episodes fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures {
@@ -122,9 +125,10 @@ impl Failures {
         most_first(&mut self.states);
     }
 
-    /// The maps on which most episodes fail, for people: `map 3 fails 20 of 20, in u2`.
+    /// The maps on which most episodes fail, for people: `map 3 fails 20 of 20, in u2`. Of a map that was played a few times only,
+    /// nothing is said.
     pub fn worst_maps(&self, most: usize) -> Vec<String> {
-        let often = |map: &&MapFailures| 2 * map.failures > map.episodes;
+        let often = |map: &&MapFailures| map.episodes >= ENOUGH && 2 * map.failures > map.episodes;
         (self.maps.iter().filter(often).take(most))
             .map(|found| {
                 let place = in_states(&found.states, found.failures);
@@ -187,6 +191,9 @@ mod tests {
             (0, "u1", false),
             (3, "u2", false),
             (3, "u2", false),
+            (3, "u2", false),
+            (3, "u2", false),
+            (7, "u2", false),
             (5, "u0", false),
             (5, "u1", false),
             (5, "u1", true),
@@ -195,14 +202,14 @@ mod tests {
         assert_eq!(
             found.worst_maps(9),
             [
-                "map 3 fails 2 of 2, in u2",
+                "map 3 fails 4 of 4, in u2",
                 "map 5 fails 3 of 4, in u1 (2) and u0 (1)"
             ]
         );
         assert_eq!(found.worst_maps(1).len(), 1);
         assert_eq!(
             found.by_state().unwrap(),
-            "failed in u1: 3, in u2: 2, in u0: 1"
+            "failed in u2: 5, in u1: 3, in u0: 1"
         );
         assert_eq!(Failures::default().by_state(), None);
     }

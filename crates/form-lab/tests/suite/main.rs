@@ -14,6 +14,7 @@ mod report;
 mod reproduce;
 mod session;
 mod staff;
+mod success;
 mod tables;
 mod tiny;
 mod transfer;

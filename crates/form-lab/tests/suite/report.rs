@@ -4,13 +4,15 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use form_core::{Machine, TraceFile};
 use form_lab::{
     Display, Finish, GridArena, LivePage, LivePort, Method, MetricsRow, RunFolder, Session,
-    Showing, read_rows, write_report,
+    Showing, TrainedRun, Watcher, read_rows, write_report, write_report_watched,
 };
+use form_rl::PlayProgress;
 use serde_json::Value;
 
 use crate::tiny::config;
@@ -19,6 +21,7 @@ const SHOWING: Showing = Showing {
     episodes: 20,
     replays: 4,
     seed: 7,
+    work: None,
 };
 
 /// The folder of a run that is over.
@@ -139,7 +142,7 @@ fn a_machine_comes_with_the_trace_that_refuted_the_one_before() {
         assert!(trace.disagreement(&bound(&after)).is_none());
         assert_eq!(said["kind"], trace.kind().as_str());
         assert_eq!(said["states"].as_array().unwrap().len(), wrong.after + 1);
-        let row = shown["iteration"].as_u64().unwrap() as usize - 1;
+        let row = shown["iteration"].as_u64().unwrap() as usize;
         let rows: Vec<MetricsRow> = read_rows(&folder.metrics()).unwrap();
         assert_eq!(rows[row].relearnings, number as u64);
         assert!(shown["seconds"].as_f64().unwrap() >= 0.0);
@@ -155,8 +158,18 @@ fn replays_can_be_followed_step_by_step() {
     let run = &data["runs"][0];
     let replays = run["replays"].as_array().unwrap();
     let evaluations = run["evaluations"].as_array().unwrap();
-    assert_eq!(evaluations[0]["episodes"], 20);
-    assert_eq!(replays.len(), 4 * evaluations.len());
+    // How it ended, and what was played for the page, which has more episodes.
+    let told: Vec<(&str, u64)> = (evaluations.iter())
+        .map(|one| {
+            (
+                one["when"].as_str().unwrap(),
+                one["episodes"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    let page = ("for this page", 20);
+    assert_eq!(told, [("when it ended", 12), page, page]);
+    assert_eq!(replays.len(), 4 * 2);
     let successes: Vec<bool> = replays
         .iter()
         .map(|r| r["success"].as_bool().unwrap())
@@ -302,9 +315,9 @@ fn what_is_damaged_is_said_and_the_rest_is_shown() {
             let text = fs::read_to_string(run.join("metrics.csv")).unwrap();
             cut(run.join("metrics.csv"), text.len() - 5);
         },
-        "metrics.csv:7: the last line is cut off",
+        "metrics.csv:8: the last line is cut off",
     );
-    assert_eq!(run["curves"]["iteration"].as_array().unwrap().len(), 5);
+    assert_eq!(run["curves"]["iteration"].as_array().unwrap().len(), 6);
     let run = check_spoilt(
         |run| {
             let path = run.join("metrics.csv");
@@ -463,25 +476,30 @@ fn the_live_page_follows_the_run_and_writes_nothing() {
             .len(),
         2
     );
-    assert!(!data["runs"][0]["replays"].as_array().unwrap().is_empty());
+    // The first page waits for no episodes: they are played beside, and come with the news.
+    assert!(data["runs"][0]["replays"].as_array().unwrap().is_empty());
+    let news = || -> Value { serde_json::from_str(&get(&live, "/data.json").1).unwrap() };
+    let has_replays = |data: &Value| !data["runs"][0]["replays"].as_array().unwrap().is_empty();
+    let data = std::iter::repeat_with(news).find(has_replays).unwrap();
     // The run goes on, and the page with it.
     fs::write(run.join("metrics.csv"), &text).unwrap();
-    let (_, news) = get(&live, "/data.json");
-    let news: Value = serde_json::from_str(&news).unwrap();
+    let later = news();
     assert_eq!(
-        news["runs"][0]["curves"]["iteration"]
+        later["runs"][0]["curves"]["iteration"]
             .as_array()
             .unwrap()
             .len(),
-        6
+        7
     );
     // Not played again so soon.
-    assert_eq!(news["runs"][0]["replays"], data["runs"][0]["replays"]);
-    // When the run is over there is nothing more to ask for.
+    assert_eq!(later["runs"][0]["replays"], data["runs"][0]["replays"]);
+    assert_eq!(later["runs"][0]["evaluations"][0]["when"], "for this page");
+    // When the run is over, and its last episodes are there, there is nothing more to ask for.
     fs::copy(trained().join("result.json"), run.join("result.json")).unwrap();
-    let (_, last) = get(&live, "/data.json");
-    let last: Value = serde_json::from_str(&last).unwrap();
-    assert!(last["live"].is_null());
+    let last = std::iter::repeat_with(news).find(|data| data["live"].is_null());
+    let last = &last.unwrap()["runs"][0];
+    assert_eq!(last["evaluations"][0]["when"], "when it ended");
+    assert!(!last["replays"].as_array().unwrap().is_empty());
     // Files that the page names, as text, and no others.
     let (head, file) = get(&live, "/files/metrics.csv");
     assert!(
@@ -526,5 +544,92 @@ fn a_port_that_is_taken_is_said() {
     assert!(
         error.contains(&format!("--live {port}: somebody else listens")),
         "{error}"
+    );
+}
+
+/// A page is made in bounded time, which is counted in multiplications: where steps are expensive, fewer episodes are played.
+#[test]
+fn expensive_steps_mean_fewer_episodes() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let most = |work: Option<u64>| {
+        let steps = AtomicU64::new(0);
+        let report = |progress: PlayProgress| {
+            steps.fetch_max(progress.steps, Ordering::Relaxed);
+        };
+        let watcher = Watcher::none().reporting_to(&report);
+        let showing = Showing { work, ..SHOWING };
+        let runs = [trained().to_owned()];
+        write_report_watched(&runs, &page, showing, watcher)
+            .unwrap()
+            .unwrap();
+        let data = data_of(&fs::read_to_string(&page).unwrap());
+        let replays = data["runs"][0]["replays"].as_array().unwrap().len();
+        (steps.into_inner(), replays)
+    };
+    let run = TrainedRun::open(trained()).unwrap();
+    let agents = run.agents().unwrap();
+    let networks = agents.iter().map(|agent| agent.network().multiplications());
+    let step = networks.max().unwrap() + 10_000;
+    // An episode of the task has 120 steps, and there are two sets of maps.
+    for episodes in [1, 3] {
+        let (steps, replays) = most(Some(2 * episodes * 120 * step));
+        assert!((1..=episodes * 120).contains(&steps), "{steps}");
+        assert_eq!(replays as u64, 2 * episodes);
+    }
+    // Whoever asks for a number gets it.
+    assert_eq!(most(None).1, 8);
+    // One episode is always there to be seen.
+    assert_eq!(most(Some(0)).1, 2);
+}
+
+/// Whoever does not want to wait leaves everything as it was.
+#[test]
+fn an_interrupted_page_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    fs::write(&page, "an old page").unwrap();
+    let runs = [trained().to_owned()];
+    for after in [0, 50] {
+        let stop = AtomicBool::new(after == 0);
+        let steps = AtomicU64::new(0);
+        let report = |progress: PlayProgress| {
+            steps.store(progress.steps, Ordering::Relaxed);
+            stop.store(progress.steps >= after, Ordering::Relaxed);
+        };
+        let watcher = Watcher::none().interrupted_by(&stop).reporting_to(&report);
+        let made = write_report_watched(&runs, &page, SHOWING, watcher).unwrap();
+        assert_eq!(made, None);
+        // It ends with the step that was being taken, one in each of twenty worlds.
+        assert!(steps.into_inner() < after + 20);
+        assert_eq!(fs::read_to_string(&page).unwrap(), "an old page");
+        let left = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 1);
+    }
+}
+
+/// A run of version 0.1: its curve is that of episodes that ended, and it says so.
+#[test]
+fn a_run_of_version_0_1_has_a_page() {
+    let (_folder, run) = copy();
+    fs::write(
+        run.join("metrics.csv"),
+        "iteration,steps,episodes,success,return,length,shaped_return,states,edges,relearnings,counterexamples,traces\n\
+         1,131072,10,1.0,1.0,640.6,0.0,3,2,1,10,10\n",
+    )
+    .unwrap();
+    let result = fs::read_to_string(run.join("result.json")).unwrap();
+    let mut result: Value = serde_json::from_str(&result).unwrap();
+    result.as_object_mut().unwrap().remove("evaluation");
+    fs::write(run.join("result.json"), result.to_string()).unwrap();
+    let (_, data, notes) = page(&[&run], SHOWING);
+    let shown = &data["runs"][0];
+    assert!(shown["success"].is_null() && shown["curves"]["success"][0].is_null());
+    assert_eq!(shown["curves"]["ended_success"][0], 1.0);
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.contains("version 0.1 counted the episodes that had ended")),
+        "{notes:?}"
     );
 }

@@ -22,6 +22,8 @@ fn conditions(seeds: u64) -> Conditions {
         ("network.hidden", "[4]"),
         ("network.sequence", "8"),
         ("learning.explore", "3000"),
+        ("evaluation.episodes", "2"),
+        ("evaluation.final_episodes", "3"),
     ];
     Conditions {
         preset: Preset::Fast,

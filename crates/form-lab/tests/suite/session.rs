@@ -176,7 +176,7 @@ fn a_run_converges_and_says_on_what() {
     assert_eq!(result.ending, "converged");
     assert!(result.iterations < 50);
     assert!(
-        result.message.contains("of 16 fresh episodes succeeded"),
+        result.message.contains("of 10 fresh episodes succeeded"),
         "{}",
         result.message
     );

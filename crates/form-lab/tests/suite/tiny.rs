@@ -44,6 +44,9 @@ pub fn config(folder: &Path, method: Method) -> RunConfig {
         ("stop.crossing", "2"),
         ("stop.fall", "0.5"),
         ("stop.episodes", "7"),
+        ("evaluation.episodes", "8"),
+        ("evaluation.final_episodes", "12"),
+        ("evaluation.share", "2"),
     ] {
         config.set(key, value).unwrap();
     }

@@ -108,18 +108,23 @@
       const what = `${choice.quantity.label} over ${choice.axis.label}`;
       byId("chart").setAttribute("aria-label", `${what}: ${named}. The values follow as a table.`);
     }
-    remark(shown);
+    remark(shown, choice);
     report.legend.draw(groups, hidden, draw);
     drawTable();
   }
 
   /** What a reader has to know about the lines. */
-  function remark(shown) {
+  function remark(shown, { quantity }) {
     const said = [];
     if (shown.some(({ members }) => members.length > 1)) {
       said.push("Thick lines are means over the seeds; a run keeps its last value after its end.");
     }
     if (shown.length === 1 && shown[0].members.length === 1) said.push("Dashed marks: a machine was learnt there.");
+    if (quantity.hint) said.push(quantity.hint);
+    const random = shown.flatMap(({ members }) => members.map(({ run }) => run.random)).filter(Number.isFinite);
+    if (quantity.name === "success" && random.length > 0) {
+      said.push(`Random play: ${quantity.text(random.reduce((sum, rate) => sum + rate, 0) / random.length)}.`);
+    }
     const thinned = runs.filter((run) => run.thinned);
     for (const run of thinned.slice(0, 3)) {
       said.push(`${run.name}: ${count(run.thinned.kept)} of ${count(run.thinned.of)} iterations are drawn.`);

@@ -48,8 +48,9 @@
   function figures(run) {
     const machine = run.machines[run.machines.length - 1];
     const seconds = lastOf(run.curves.seconds);
+    const success = run.random === null ? share(run.success) : `${share(run.success)} (random ${share(run.random)})`;
     const found = [
-      ["success in the last iteration", share(lastOf(run.curves.success))],
+      [run.status === "unfinished" ? "success in the last evaluation" : "success", success],
       ["environment steps", short(lastOf(run.curves.steps) ?? 0)],
       ["iterations", count(lastOf(run.curves.iteration) ?? 0)],
       seconds === null ? null : ["of training", duration(seconds)],
@@ -97,16 +98,17 @@
       return [
         group.label,
         `${converged} of ${group.runs.length}`,
-        share(mean(group.runs.map((run) => lastOf(run.curves.success)))),
+        share(mean(group.runs.map((run) => run.success))),
+        share(mean(group.runs.map((run) => run.random))),
         steps === null ? "–" : short(steps),
         make("span", { class: "buttons" }, ...group.runs.map(button)),
       ];
     };
-    const titles = ["task and method", "converged", "success at the end, mean", "steps, median", "look at"];
+    const titles = ["task and method", "converged", "success, mean", "random", "steps, median", "look at"];
     return make(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-label": "Groups of runs" },
-      table("Groups of runs", titles, groups.map(row), [1, 2, 3]),
+      table("Groups of runs", titles, groups.map(row), [1, 2, 3, 4]),
     );
   }
 
@@ -155,12 +157,12 @@
     if (
       changed(
         byId("headline"),
-        JSON.stringify(alone && [alone.status, alone.curves.iteration.length, alone.machines.length]),
+        JSON.stringify(alone && [alone.status, alone.success, alone.curves.iteration.length, alone.machines.length]),
       )
     ) {
       byId("headline").replaceChildren(...(alone ? [figures(alone)] : []));
     }
-    const shape = groups.map((group) => group.runs.map((run) => [run.name, run.status, run.curves.iteration.length]));
+    const shape = groups.map((group) => group.runs.map((run) => [run.name, run.status, run.success, run.curves.iteration.length]));
     if (changed(byId("groups"), JSON.stringify(shape))) {
       byId("groups").replaceChildren(...(runs.length > 1 ? [groupTable(groups, choose)] : []));
     }

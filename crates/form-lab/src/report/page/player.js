@@ -123,9 +123,6 @@
     agent = makeSvg("polygon", {
       class: "agent",
       points: "0.4,0 -0.4,0.3 -0.4,-0.3",
-      fill: "#ff0000",
-      stroke: "#000000",
-      "stroke-width": 0.03,
     });
     if (!room) {
       byId("room").replaceChildren(make("p", { class: "empty" }, "The room cannot be drawn."));

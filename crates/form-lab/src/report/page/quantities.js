@@ -7,12 +7,23 @@
   const percent = { tick: (value) => `${Math.round(100 * value)} %`, text: share, range: [-0.03, 1.03] };
   const number = { tick: short, text: measure };
 
-  /** What is drawn: its name, how it stands on the axis (`tick`) and in a text, and the ends of the axis where they are fixed. */
+  /** What is drawn: its name, how it stands on the axis (`tick`) and in a text, the ends of the axis where they are fixed, and what a
+   * reader has to know. */
   const QUANTITIES = {
-    success: { label: "Success rate", ...percent },
+    success: {
+      label: "Success rate",
+      hint: "Success is that of fixed episodes, all of which count; the first point is before anything was learnt.",
+      ...percent,
+    },
     return: { label: "Unshaped return", ...number },
     length: { label: "Steps of an episode", ...number },
-    shaped_return: { label: "Shaped return", ...number },
+    ended_success: {
+      label: "Success of episodes that ended",
+      hint: "Episodes that fail take longest, so too many of those that have ended succeed.",
+      ...percent,
+    },
+    ended_length: { label: "Steps of episodes that ended", ...number },
+    shaped_return: { label: "Shaped return of episodes that ended", ...number },
     states: { label: "States of the machine", ...number },
     counterexamples: { label: "Counterexamples", ...number },
   };

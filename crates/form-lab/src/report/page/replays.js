@@ -91,7 +91,7 @@
     byId("replays-empty").hidden = !none;
     if (none) {
       report.player.stop();
-      say(byId("replays-empty"), run ? "This run has no recorded episodes." : "There is no run.");
+      say(byId("replays-empty"), run ? "No episodes of this run have been played." : "There is no run.");
       return;
     }
     if (watched) {

@@ -42,26 +42,45 @@
     const titles = [
       "maps",
       "actions",
+      "measured",
       "episodes",
       "success",
       "95 % interval",
+      "random",
       "steps, mean",
+      "shortest",
+      "steps ÷ shortest",
       "dead ends",
       "out of time",
       "cut off",
     ];
+    // What was proven only in part is a bound.
+    const bound = (one, sign, text) => (text === "–" || one.shortest_exact ? text : `${sign} ${text}`);
     const row = (one) => [
       one.held_out ? "held-out" : "training",
       one.greedy ? "most likely" : "drawn",
+      one.when,
       count(one.episodes),
       share(one.success),
       `${share(one.low)} to ${share(one.high)}`,
+      share(one.random),
       measure(one.length),
+      bound(one, "≥", measure(one.shortest)),
+      bound(one, "≤", measure(one.ratio)),
       count(one.dead_ends),
       count(one.out_of_time),
       count(one.cut_off),
     ];
-    return table("Evaluations", titles, run.evaluations.map(row), [2, 3, 4, 5, 6, 7, 8]);
+    const numeric = [3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+    return table("Evaluations", titles, run.evaluations.map(row), numeric);
+  }
+
+  /** Where episodes fail, set by set. */
+  function failures(run) {
+    const said = run.evaluations
+      .filter((one) => one.failures.length > 0)
+      .map((one) => `${one.held_out ? "Held-out" : "Training"} maps: ${one.failures.join("; ")}.`);
+    return make("ul", { class: "hint" }, ...said.map((text) => make("li", {}, text)));
   }
 
   function policies(run) {
@@ -132,6 +151,9 @@
     if (!run) {
       byId("run").hidden = true;
       return;
+    }
+    if (changed(byId("failures"), JSON.stringify([run.name, run.evaluations]))) {
+      byId("failures").replaceChildren(failures(run));
     }
     const parts = { facts, files, evaluations, policies };
     for (const [id, content] of Object.entries(parts)) {

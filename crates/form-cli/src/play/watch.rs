@@ -1,0 +1,298 @@
+//! Watching the policies of a run: an episode that they have played is gone through step by step, by itself or by hand.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use form_env::Action;
+use form_lab::{EpisodeRequest, Recording, TrainedRun};
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::game::Game;
+use super::{PAUSE, screen};
+
+/// Steps a second that can be chosen, and the one that it begins with.
+const SPEEDS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+const FIRST_SPEED: usize = 3;
+
+/// What is watched, and how far it has come.
+pub struct Watch {
+    run: TrainedRun,
+    request: EpisodeRequest,
+    recording: Recording,
+    game: Game,
+    step: usize,
+    plays: bool,
+    speed: usize,
+}
+
+/// What a key asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Command {
+    PlayOrPause,
+    Forward,
+    Back,
+    Faster,
+    Slower,
+    Again,
+    NextMap,
+    Leave,
+}
+
+impl Watch {
+    /// An episode at its start.
+    pub fn new(run: TrainedRun, request: EpisodeRequest) -> Result<Self> {
+        let recording = Recording::of(&run, &request)?;
+        Ok(Self {
+            game: game_of(&recording),
+            run,
+            request,
+            recording,
+            step: 0,
+            plays: true,
+            speed: FIRST_SPEED,
+        })
+    }
+
+    /// Shows it until somebody leaves.
+    pub fn run(
+        &mut self,
+        terminal: &mut DefaultTerminal,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        let mut since = Instant::now();
+        loop {
+            terminal.draw(|frame| self.draw(frame))?;
+            let tick = Duration::from_secs(1) / SPEEDS[self.speed];
+            let wait = match self.plays && self.step < self.recording.steps() {
+                true => tick.saturating_sub(since.elapsed()).min(PAUSE),
+                false => PAUSE,
+            };
+            if event::poll(wait)? {
+                match asked(&event::read()?) {
+                    Some(Command::Leave) => return Ok(()),
+                    Some(command) => self.obey(command)?,
+                    None => {}
+                }
+            }
+            if interrupted() {
+                return Ok(());
+            }
+            if self.plays && since.elapsed() >= tick {
+                since = Instant::now();
+                self.forward()?;
+            }
+        }
+    }
+
+    fn obey(&mut self, command: Command) -> Result<()> {
+        match command {
+            Command::PlayOrPause => self.plays = !self.plays,
+            Command::Forward => {
+                self.plays = false;
+                self.forward()?;
+            }
+            Command::Back => {
+                self.plays = false;
+                self.go(self.step.saturating_sub(1))?;
+            }
+            Command::Faster => self.speed = (self.speed + 1).min(SPEEDS.len() - 1),
+            Command::Slower => self.speed = self.speed.saturating_sub(1),
+            Command::Again => {
+                self.go(0)?;
+                self.plays = true;
+            }
+            Command::NextMap => self.next_map()?,
+            Command::Leave => {}
+        }
+        Ok(())
+    }
+
+    /// One step, if there is one left.
+    fn forward(&mut self) -> Result<()> {
+        let next = self.recording.actions().nth(self.step);
+        if let Some(action) = next {
+            self.game.act(action)?;
+            self.step += 1;
+        }
+        Ok(())
+    }
+
+    /// To a step, from the start: worlds do not go back.
+    fn go(&mut self, step: usize) -> Result<()> {
+        self.game = game_of(&self.recording);
+        let actions: Vec<Action> = self.recording.actions().take(step).collect();
+        for action in &actions {
+            self.game.act(*action)?;
+        }
+        self.step = actions.len();
+        Ok(())
+    }
+
+    /// The next map of the set, or the first after the last.
+    fn next_map(&mut self) -> Result<()> {
+        let next = |map| EpisodeRequest {
+            map: Some(map),
+            ..self.request
+        };
+        let recording = Recording::of(&self.run, &next(self.recording.map() + 1));
+        self.recording = match recording {
+            Ok(recording) => recording,
+            Err(_) => Recording::of(&self.run, &next(0))?,
+        };
+        self.go(0)?;
+        self.plays = true;
+        Ok(())
+    }
+
+    fn draw(&self, frame: &mut ratatui::Frame<'_>) {
+        let ended = match self.step == self.recording.steps() {
+            true => self.recording.ending(),
+            false => format!("step {} of {}", self.step, self.recording.steps()),
+        };
+        let keys = format!(
+            " {ended}   space {}  ← → step  + - speed {}/s  r again  n next map  q leave",
+            if self.plays { "pause" } else { "play" },
+            SPEEDS[self.speed]
+        );
+        screen::draw_with(frame, &self.game, &self.recording.title(), &keys);
+    }
+}
+
+/// The world and the machine at the start of a recording.
+fn game_of(recording: &Recording) -> Game {
+    Game::new(
+        recording.start().clone(),
+        recording.machine().clone(),
+        recording.map(),
+    )
+}
+
+fn asked(event: &Event) -> Option<Command> {
+    let Event::Key(KeyEvent {
+        code,
+        modifiers,
+        kind: KeyEventKind::Press | KeyEventKind::Repeat,
+        ..
+    }) = event
+    else {
+        return None;
+    };
+    Some(match code {
+        KeyCode::Char('c' | 'q') if modifiers.contains(KeyModifiers::CONTROL) => Command::Leave,
+        _ if modifiers.contains(KeyModifiers::CONTROL) => return None,
+        KeyCode::Char(' ') => Command::PlayOrPause,
+        KeyCode::Right | KeyCode::Char('l') => Command::Forward,
+        KeyCode::Left | KeyCode::Char('h') => Command::Back,
+        KeyCode::Char('+' | '=') => Command::Faster,
+        KeyCode::Char('-') => Command::Slower,
+        KeyCode::Char('r') => Command::Again,
+        KeyCode::Char('n') => Command::NextMap,
+        KeyCode::Char('q') | KeyCode::Esc => Command::Leave,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use form_env::Split;
+    use form_lab::{Display, GridArena, Method, Preset, RunConfig, Session};
+    use form_rl::Choice;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    use super::*;
+
+    fn watch(map: Option<u64>) -> Watch {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let mut config = RunConfig::new("all-yellow", Method::Handcrafted, Preset::Fast);
+        for (key, value) in [
+            ("iterations", "1"),
+            ("layouts", "3"),
+            ("worlds", "4"),
+            ("ppo.train_batch", "64"),
+            ("ppo.minibatch", "64"),
+            ("network.filters", "[2]"),
+            ("network.hidden", "[4]"),
+            ("evaluation.episodes", "1"),
+            ("evaluation.final_episodes", "1"),
+        ] {
+            config.set(key, value).unwrap();
+        }
+        let arena = GridArena::new(&config).unwrap();
+        let mut session = Session::begin(config, arena, &path, Arc::default()).unwrap();
+        session.run(&mut Display::quiet()).unwrap();
+        let request = EpisodeRequest {
+            split: Split::Training,
+            map,
+            seed: 5,
+            choice: Choice::Sample,
+        };
+        Watch::new(TrainedRun::open(&path).unwrap(), request).unwrap()
+    }
+
+    fn screen(watch: &Watch) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(110, 24)).unwrap();
+        terminal.draw(|frame| watch.draw(frame)).unwrap();
+        terminal.backend().to_string()
+    }
+
+    #[test]
+    fn an_episode_goes_forward_and_back() {
+        let mut watch = watch(Some(1));
+        let first = screen(&watch);
+        assert!(first.contains("all-yellow, training map 1"), "{first}");
+        assert!(first.contains("step 0 of "), "{first}");
+        watch.obey(Command::Forward).unwrap();
+        watch.obey(Command::Forward).unwrap();
+        let third = screen(&watch);
+        assert!(third.contains("step 2 of ") && third.contains("space play"));
+        watch.obey(Command::Back).unwrap();
+        watch.obey(Command::Back).unwrap();
+        // Nothing is before the start.
+        watch.obey(Command::Back).unwrap();
+        assert_eq!(screen(&watch), first.replace("space pause", "space play "));
+        // To the end, and it stays there.
+        let steps = watch.recording.steps();
+        for _ in 0..steps + 3 {
+            watch.obey(Command::Forward).unwrap();
+        }
+        let last = screen(&watch);
+        assert!(last.contains(&watch.recording.ending()), "{last}");
+        assert_eq!(watch.game.world().steps() as usize, steps);
+    }
+
+    #[test]
+    fn maps_come_one_after_the_other_and_begin_again() {
+        let mut watch = watch(Some(1));
+        for map in [2, 0, 1] {
+            watch.obey(Command::NextMap).unwrap();
+            assert_eq!((watch.recording.map(), watch.step), (map, 0));
+        }
+        watch.obey(Command::Forward).unwrap();
+        watch.obey(Command::Again).unwrap();
+        assert!(watch.step == 0 && watch.plays);
+        for _ in 0..20 {
+            watch.obey(Command::Faster).unwrap();
+        }
+        assert_eq!(SPEEDS[watch.speed], 64);
+        for _ in 0..20 {
+            watch.obey(Command::Slower).unwrap();
+        }
+        assert_eq!(SPEEDS[watch.speed], 1);
+    }
+
+    #[test]
+    fn keys() {
+        let key = |code| asked(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+        assert_eq!(key(KeyCode::Char(' ')), Some(Command::PlayOrPause));
+        assert_eq!(key(KeyCode::Right), Some(Command::Forward));
+        assert_eq!(key(KeyCode::Esc), Some(Command::Leave));
+        assert_eq!(key(KeyCode::Char('x')), None);
+        let interrupt = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        assert_eq!(asked(&Event::Key(interrupt)), Some(Command::Leave));
+    }
+}
