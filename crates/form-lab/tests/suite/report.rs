@@ -347,7 +347,7 @@ fn what_is_damaged_is_said_and_the_rest_is_shown() {
             let again = text.lines().nth(1).unwrap().to_owned();
             fs::write(path, text + &again + "\n").unwrap();
         },
-        "iteration 1 comes after iteration 6",
+        "iteration 0 comes after iteration 6",
     );
     // Lines that are gone from the middle, and from the end.
     let without = |lines: std::ops::Range<usize>| {
@@ -362,9 +362,9 @@ fn what_is_damaged_is_said_and_the_rest_is_shown() {
             fs::write(path, kept.join("\n") + "\n").unwrap();
         }
     };
-    check_spoilt(without(3..5), "metrics.csv: nothing of iterations 3 to 4");
+    check_spoilt(without(3..5), "metrics.csv: nothing of iterations 2 to 3");
     check_spoilt(
-        without(1..7),
+        without(1..8),
         "metrics.csv ends with iteration 0, result.json speaks of 6",
     );
     // Numbers at their limits: the second row of the table says the most that there is.

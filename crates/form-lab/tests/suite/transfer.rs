@@ -95,7 +95,10 @@ struct Stop(Arc<AtomicBool>);
 
 impl Write for Stop {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.store(true, Ordering::Relaxed);
+        // Not in the last evaluation: that would be stopped for ever.
+        if bytes.starts_with(b"iteration ") {
+            self.0.store(true, Ordering::Relaxed);
+        }
         Ok(bytes.len())
     }
 
