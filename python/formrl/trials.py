@@ -108,8 +108,15 @@ class TrialResult:
 
     @property
     def success(self) -> float | None:
-        """The success rate when it ended."""
-        return None if self.result is None else self.result["success"]
+        """The success rate of the run's last evaluation: of all its episodes.
+
+        None of a run that version 0.1 made and that did not converge: that version counted the episodes that had ended.
+        """
+        if self.result is None:
+            return None
+        measured = self.result.get("evaluation") is not None or self.result["ending"] == "converged"
+        success: float | None = self.result["success"] if measured else None
+        return success
 
 
 def sweep(

@@ -60,7 +60,7 @@ def test_the_machine_is_learnt_and_broadcast_and_policies_exploit_it(cluster: No
         if iteration.number == 1:
             # One of the runners does not live to see the end of the next iteration.
             order.write_text("")
-        done = iteration.success is not None and iteration.success > 0.95 and iteration.counterexamples == 0
+        done = iteration.ended_success is not None and iteration.ended_success > 0.95 and iteration.counterexamples == 0
         return iteration.number > 2 and done
 
     settings: dict[str, Any] = {"env_runners": 2, "envs_per_runner": 4, "explore": 400, "seed": 1}
@@ -70,7 +70,7 @@ def test_the_machine_is_learnt_and_broadcast_and_policies_exploit_it(cluster: No
         assert training.machine.diff(ERRANDS, training.learner.signature, rewards=False) is None
         first, last = training.iterations[0], training.iterations[-1]
         assert first.relearnt and first.counterexamples > 0
-        assert last.success is not None and last.success > 0.95 and last.counterexamples == 0
+        assert last.ended_success is not None and last.ended_success > 0.95 and last.counterexamples == 0
         assert {trace.kind for trace in training.traces} >= {"goal"}
 
         # All runners play with the machine, the one that was started again, too, and have its modules and no others.

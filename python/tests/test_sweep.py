@@ -21,7 +21,14 @@ ray = pytest.importorskip("ray")
 import formrl
 from formrl import Trial, TrialFailed, TrialResult
 
-SMALL = {"worlds": 16, "ppo.train_batch": 512, "ppo.epochs": 1, "learning.explore": 256}
+SMALL = {
+    "worlds": 16,
+    "ppo.train_batch": 512,
+    "ppo.epochs": 1,
+    "learning.explore": 256,
+    "evaluation.episodes": 2,
+    "evaluation.final_episodes": 2,
+}
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +54,8 @@ def test_seeds_methods_and_tasks(cluster: None, tmp_path: Path) -> None:
         folder = result.trial.folder
         assert result.result == json.loads((folder / "result.json").read_text())
         assert result.result["seed"] == result.trial.seed and result.result["iterations"] == 2
-        assert len(rows(folder)) == 3 and (folder / "checkpoints" / "final.safetensors").exists()
+        assert result.success == result.result["evaluation"]["success"] == result.result["success"]
+        assert len(rows(folder)) == 4 and (folder / "checkpoints" / "final.safetensors").exists()
     for result in results[4:]:
         # What the trainer refuses is not tried again, and loses nothing but itself.
         assert result.result is None and result.attempts == 1 and "nonsense" in result.errors[0]
@@ -89,7 +97,7 @@ def test_a_killed_worker_loses_only_its_trial(cluster: None, tmp_path: Path) -> 
     def kill() -> None:
         # As soon as there are two iterations to go on from.
         while not over.is_set():
-            if (victim / "metrics.csv").exists() and len(rows(victim)) > 2:
+            if (victim / "metrics.csv").exists() and len(rows(victim)) > 3:
                 killed.append(worker_of(victim))
                 os.kill(killed[0], signal.SIGKILL)
                 return
@@ -114,7 +122,7 @@ def test_a_killed_worker_loses_only_its_trial(cluster: None, tmp_path: Path) -> 
     straight = tmp_path / "straight"
     formrl.sweep("all-yellow", "handcrafted", [1], iterations=20, settings=given, out=straight)
     assert rows(victim) == rows(straight / victim.name)
-    assert len(rows(other)) == 21
+    assert len(rows(other)) == 22
 
 
 def test_commands(tmp_path: Path) -> None:

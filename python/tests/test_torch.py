@@ -34,6 +34,10 @@ SMALL = [
     "ppo.epochs=1",
     "--set",
     "least_samples=1",
+    "--set",
+    "evaluation.episodes=2",
+    "--set",
+    "evaluation.final_episodes=2",
 ]
 
 # Planes; the paper's numbers with indicators and normalisation; an LSTM; a policy for all states.

@@ -2,7 +2,7 @@
 
 ```python
 training = formrl.rllib.train(lambda: gymnasium.make("formrl/all-yellow-v0"), iterations=50, env_runners=2)
-print(training.machine, training.success)
+print(training.machine, training.ended_success)
 ```
 
 Agents act in all environment runners, at first at random. Every episode that the machine is wrong about is a counterexample;

@@ -34,8 +34,10 @@ class Iteration:
     machine: Machine
     """The machine that is known after it."""
     episodes: int
-    success: float | None
-    """The share of its episodes that reached the goal."""
+    """How many episodes ended in it."""
+    ended_success: float | None
+    """The share of those that reached the goal. Episodes that fail take longest, so too many of those that have ended succeed: no
+    success rate of the policies, for which episodes have to be counted that were started, as RLlib's own evaluation does."""
     counterexamples: int
     kept: dict[str, str] | None
     """If the machine is new: the policies that stayed, by the states they act in now."""
@@ -118,9 +120,9 @@ class Training:
         return self._example.machine
 
     @property
-    def success(self) -> float | None:
-        """The share of the last iteration's episodes that reached the goal."""
-        return self.iterations[-1].success if self.iterations else None
+    def ended_success(self) -> float | None:
+        """The share of the episodes that ended in the last iteration which reached the goal, see `Iteration`."""
+        return self.iterations[-1].ended_success if self.iterations else None
 
     def stop(self) -> None:
         """Lets the runners and learners go."""
@@ -155,7 +157,7 @@ class Training:
             number=len(self.iterations) + 1,
             machine=self.machine,
             episodes=len(outcomes),
-            success=goals / len(outcomes) if outcomes else None,
+            ended_success=goals / len(outcomes) if outcomes else None,
             counterexamples=len(found),
             kept=kept,
         )
@@ -207,7 +209,7 @@ def train(
     on_iteration: Callable[[Iteration], bool | None] | None = None,
     **settings: Any,
 ) -> Training:
-    """Learns a machine and one policy a state of it, with RLlib's PPO.
+    """Learns a machine and one policy per state of it, with RLlib's PPO.
 
     `settings` are those of `Training`. `on_iteration` is told of every iteration; if it returns true, the training is over.
     """

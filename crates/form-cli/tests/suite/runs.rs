@@ -25,7 +25,8 @@ blue = 1
 /// What makes a run quick.
 const SETTINGS: &str = "--quiet --no-report --layouts 3 --set worlds=8 --set least_samples=64 --set ppo.train_batch=256 \
     --set ppo.minibatch=64 --set ppo.epochs=1 --set learning.explore=360 --set network.filters=[4] \
-    --set network.hidden=[8] --set network.vector_units=4 --set stop.success=2";
+    --set network.hidden=[8] --set network.vector_units=4 --set stop.success=2 --set evaluation.episodes=8 \
+    --set evaluation.final_episodes=12 --set evaluation.share=2";
 
 /// A folder with a task file in it.
 pub fn workshop() -> tempfile::TempDir {

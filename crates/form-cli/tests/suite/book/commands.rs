@@ -43,6 +43,8 @@ const SMALL: [Small; 5] = [
             "network.vector_units=4",
             "network.memory=0",
             "stop.success=2",
+            "evaluation.episodes=2",
+            "evaluation.final_episodes=2",
         ],
     },
     Small {
