@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use form_core::{
     BoundMachine, Counterexample, Disagreement, EdgeId, ExplainedStep, Findings, Kind, Machine,
-    NeverFires, Progress, Replay, Undecided, check, explain,
+    MachineStatus, NeverFires, Replay, Undecided, check, explain,
 };
 use serde_json::json;
 
@@ -305,9 +305,9 @@ fn verdict(disagreement: Disagreement, length: usize) -> String {
         )
     } else {
         let should = match expected {
-            Progress::Accepted => "accept",
-            Progress::Rejected => "reject",
-            Progress::Running => "go on",
+            MachineStatus::Accepted => "accept",
+            MachineStatus::Rejected => "reject",
+            MachineStatus::Running => "go on",
         };
         format!(
             "after the last one the machine should {should}, but it {}",

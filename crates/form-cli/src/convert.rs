@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use form_core::{Machine, ToroIcarteOptions, Undefined, write_reference, write_toro_icarte};
+use form_formats::{MachineFormat, ToroIcarteOptions, Unmatched, write_machine};
 use serde_json::json;
 
 use crate::{Answer, input, output};
@@ -28,8 +28,8 @@ pub struct Args {
     /// What an observation that no edge matches means in a state of Toro Icarte's format that has a self-loop
     ///
     /// A state without one stays where it is.
-    #[arg(long, value_enum, default_value_t = Unmatched::Reject, value_name = "WHAT")]
-    undefined: Unmatched,
+    #[arg(long, value_enum, default_value_t = Undefined::Reject, value_name = "WHAT")]
+    undefined: Undefined,
     /// The machine's new name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -51,7 +51,7 @@ enum Format {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Unmatched {
+enum Undefined {
     /// The task has failed, as in the original code
     Reject,
     /// The machine stays where it is
@@ -62,17 +62,17 @@ pub fn run(args: &Args) -> Result<Answer> {
     if args.json && args.output == Path::new("-") {
         bail!("--json and an output of `-` both want standard output");
     }
-    let undefined = match args.undefined {
-        Unmatched::Reject => Undefined::Reject,
-        Unmatched::Stay => Undefined::Stay,
+    let unmatched = match args.undefined {
+        Undefined::Reject => Unmatched::Reject,
+        Undefined::Stay => Unmatched::Stay,
     };
     output::refuse_overwriting(&args.input, Some(&args.output))?;
     let (mut machine, notes) =
-        input::machine_with_notes(&args.input, &ToroIcarteOptions { undefined })?;
+        input::machine_with_notes(&args.input, &ToroIcarteOptions { unmatched })?;
     if let Some(name) = &args.name {
         machine = machine.renamed(name)?;
     }
-    let text = write(&machine, format_of(args)?)
+    let text = write_machine(&machine, format_of(args)?)
         .map_err(|error| error.in_file(&input::name(&args.input)))?;
     output::write(Some(&args.output), &text)?;
     for note in &notes {
@@ -90,30 +90,26 @@ pub fn run(args: &Args) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
-fn format_of(args: &Args) -> Result<Format> {
+fn format_of(args: &Args) -> Result<MachineFormat> {
     if let Some(format) = args.to {
-        return Ok(format);
+        return Ok(match format {
+            Format::Form => MachineFormat::Form,
+            Format::Json => MachineFormat::Json,
+            Format::Reference => MachineFormat::Reference,
+            Format::ToroIcarte => MachineFormat::ToroIcarte,
+        });
     }
     let extension = args
         .output
         .extension()
         .and_then(|extension| extension.to_str());
     Ok(match extension {
-        Some("form") => Format::Form,
-        Some("json") => Format::Json,
-        None if args.output == Path::new("-") => Format::Form,
+        Some("form") => MachineFormat::Form,
+        Some("json") => MachineFormat::Json,
+        None if args.output == Path::new("-") => MachineFormat::Form,
         Some("txt") => bail!("two formats end in .txt: say --to reference or --to toro-icarte"),
         _ => bail!(
             "the output's name does not say its format: end it in .form or .json, or give --to"
         ),
-    })
-}
-
-fn write(machine: &Machine, format: Format) -> form_core::Result<String> {
-    Ok(match format {
-        Format::Form => machine.to_string(),
-        Format::Json => machine.to_json() + "\n",
-        Format::Reference => write_reference(machine)?,
-        Format::ToroIcarte => write_toro_icarte(machine)?,
     })
 }

@@ -150,7 +150,7 @@ fn to_text(
 
 fn reaction(path: &Path, machine: &BoundMachine, reaction: Reaction) -> String {
     let state = machine.machine().state_name(reaction.state);
-    let (verb, reward) = (reaction.progress.verb(), reaction.reward);
+    let (verb, reward) = (reaction.status.verb(), reaction.reward);
     format!(
         "{} {verb} in {state} with reward {reward}",
         input::name(path)
@@ -180,7 +180,7 @@ fn to_json(
                 json!({
                     "machine": machine.machine().name(),
                     "state": machine.machine().state_name(reaction.state),
-                    "progress": reaction.progress.as_str(),
+                    "progress": reaction.status.as_str(),
                     "reward": reaction.reward,
                 })
             };

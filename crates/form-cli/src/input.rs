@@ -9,11 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use form_core::{
-    BoundMachine, Converted, ForeignFormat, Machine, Signature, ToroIcarteOptions, TraceFile,
-    detect, read_reference, read_signature, read_toro_icarte,
-};
+use form_core::{BoundMachine, Machine, Signature, TraceFile, read_signature};
 use form_env::Task;
+use form_formats::{Converted, MachineFormat, ToroIcarteOptions, read_machine};
 use form_lab::cannot;
 use tempfile::NamedTempFile;
 
@@ -37,29 +35,15 @@ pub fn machine_with_notes(
         return Ok((task.description().machine.clone(), Vec::new()));
     }
     let text = text(path)?;
-    let is_json = text.trim_start().starts_with('{')
-        || path
-            .extension()
-            .is_some_and(|extension| extension == "json");
-    let foreign = if is_json { None } else { detect(&text) };
-    let read = match foreign {
-        Some(ForeignFormat::Reference) => read_reference(&text),
-        Some(ForeignFormat::ToroIcarte) => read_toro_icarte(&text, options),
-        None => {
-            let machine = if is_json {
-                Machine::from_json(&text)
-            } else {
-                text.parse()
-            };
-            machine.map(|machine| Converted {
-                machine,
-                notes: Vec::new(),
-            })
-        }
+    let format = match path.extension() {
+        Some(extension) if extension == "json" => MachineFormat::Json,
+        _ => MachineFormat::detect(&text),
     };
-    let Converted { mut machine, notes } = read.map_err(|error| error.in_file(&name(path)))?;
-    // Foreign formats have no place for a name: the file's own, as far as it can be one.
-    if let (Some(_), Some(stem)) = (foreign, path.file_stem().and_then(|stem| stem.to_str()))
+    let Converted { mut machine, notes } =
+        read_machine(&text, format, options).map_err(|error| error.in_file(&name(path)))?;
+    // Foreign formats have no place for a name: the machine gets that of the file, as far as it can be one.
+    if let Some(stem) = path.file_stem().and_then(|stem| stem.to_str())
+        && format.is_foreign()
         && !is_standard_input(path)
     {
         let name: String = stem

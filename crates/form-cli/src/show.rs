@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use form_core::{Machine, Signature, to_asp, to_dot, to_mermaid, to_svg, to_text, trace_to_asp};
+use form_core::{Machine, Signature, to_dot, to_mermaid, to_svg, to_text};
+use form_formats::{to_asp, trace_to_asp};
 
 use crate::{Answer, input, output};
 

@@ -156,10 +156,10 @@ impl Error {
 }
 
 /// A range of bytes of the text being read.
-pub(crate) type Span = Range<usize>;
+pub type Span = Range<usize>;
 
 /// What was read, or the mistake in it.
-pub(crate) type Parsed<T> = std::result::Result<T, Fault>;
+pub type Parsed<T> = std::result::Result<T, Fault>;
 
 /// The place of a part that is a slice of `text`.
 pub(crate) fn place(text: &str, part: &str) -> Span {
@@ -167,15 +167,18 @@ pub(crate) fn place(text: &str, part: &str) -> Span {
     start..start + part.len()
 }
 
-/// A mistake at a range of bytes of the text being read; becomes a [`Snippet`] once the text is known.
+/// A mistake at a place of the text being read; becomes an [`Error`] with a [`Snippet`] once the whole text is known.
 #[derive(Debug)]
-pub(crate) struct Fault {
-    pub(crate) at: Span,
-    pub(crate) problem: String,
+pub struct Fault {
+    /// The place.
+    pub at: Span,
+    /// The mistake.
+    pub problem: String,
 }
 
 impl Fault {
-    pub(crate) fn new(at: Span, problem: impl Into<String>) -> Self {
+    /// A mistake at a place.
+    pub fn new(at: Span, problem: impl Into<String>) -> Self {
         Self {
             at,
             problem: problem.into(),
@@ -183,14 +186,15 @@ impl Fault {
     }
 
     /// The same mistake where the text read starts `by` bytes into a larger one.
-    pub(crate) fn shifted(self, by: usize) -> Self {
+    #[must_use]
+    pub fn shifted(self, by: usize) -> Self {
         Self {
             at: self.at.start + by..self.at.end + by,
             problem: self.problem,
         }
     }
 
-    /// What serde has to say about the JSON `text`, in our words; a string that is at fault is marked as a whole.
+    /// An error of serde about the JSON `text`, reworded; a wrong string is marked as a whole.
     pub(crate) fn json(text: &[u8], error: &serde_json::Error) -> Self {
         let said = error.to_string();
         let said = said
@@ -222,7 +226,7 @@ impl Fault {
     }
 
     /// The error with a picture of its place in `text`.
-    pub(crate) fn located(self, text: &str) -> Error {
+    pub fn located(self, text: &str) -> Error {
         Error::Syntax(Box::new(Snippet::new(text, self.at, self.problem)))
     }
 }
@@ -298,8 +302,8 @@ impl Snippet {
     }
 }
 
-/// The text as a message can show it.
-pub(crate) fn shortened(text: &str) -> String {
+/// The beginning of a text, for messages.
+pub fn shortened(text: &str) -> String {
     let mut chars = text.chars();
     let short: String = chars.by_ref().take(40).collect();
     if chars.next().is_some() {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use form_core::{AtomSet, BoundMachine, Kind, Progress, Run, Trace};
+use form_core::{AtomSet, BoundMachine, Kind, MachineStatus, Run, Trace};
 use rayon::prelude::*;
 
 use crate::tree::ObservationId;
@@ -177,7 +177,7 @@ impl Data {
         steps: &[ObservationId],
     ) -> Option<(usize, Refutation)> {
         let mut run = Run::new(machine);
-        let mut reached = Progress::Running;
+        let mut reached = MachineStatus::Running;
         let mut length = steps.len();
         for (i, step) in steps.iter().enumerate() {
             if run
@@ -185,15 +185,15 @@ impl Data {
                 .edge
                 .is_some()
             {
-                reached = machine.machine().progress(run.state());
-                if reached != Progress::Running {
+                reached = machine.machine().status(run.state());
+                if reached != MachineStatus::Running {
                     length = i + 1;
                     break;
                 }
             }
         }
         let expected = if length < steps.len() {
-            Progress::Running
+            MachineStatus::Running
         } else {
             kind.expected()
         };
@@ -201,12 +201,12 @@ impl Data {
             return None;
         }
         let sort = match (expected, reached) {
-            (Progress::Accepted, _) => 0,
-            (Progress::Rejected, _) => 1,
-            (Progress::Running, Progress::Accepted) => 2,
-            (Progress::Running, _) => 3,
+            (MachineStatus::Accepted, _) => 0,
+            (MachineStatus::Rejected, _) => 1,
+            (MachineStatus::Running, MachineStatus::Accepted) => 2,
+            (MachineStatus::Running, _) => 3,
         };
-        let kind = if expected == Progress::Running {
+        let kind = if expected == MachineStatus::Running {
             Kind::Incomplete
         } else {
             kind

@@ -6,7 +6,8 @@ use std::io::Cursor;
 
 use anyhow::{Result, bail};
 use form_core::{
-    AtomSet, BoundMachine, Machine, Progress, Replay, Run, Signature, TraceFile, check, satisfies,
+    AtomSet, BoundMachine, Machine, MachineStatus, Replay, Run, Signature, TraceFile, check,
+    satisfies,
 };
 
 use super::{Baseline, Benchmark, Row, median};
@@ -127,7 +128,7 @@ fn naive_steps(machine: &BoundMachine, observations: &[AtomSet], steps: usize) -
         if let Some(to) = next {
             moves += 1;
             buffer.clear();
-            state = if lifted.progress(to) == Progress::Running {
+            state = if lifted.status(to) == MachineStatus::Running {
                 to
             } else {
                 lifted.initial()

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use toml::Table;
 
 /// The crates in the order data flows through them: each uses only crates before it.
-const ORDER: [&str; 8] = [
+const ORDER: [&str; 9] = [
     "form-core",
+    "form-formats",
     "form-learn",
     "form-env",
     "form-rl",

@@ -37,7 +37,8 @@ impl Notation {
         }
     }
 
-    pub(crate) fn quantifier(self, quantifier: Quantifier) -> &'static str {
+    /// The quantifier as it stands before its variables.
+    pub fn quantifier(self, quantifier: Quantifier) -> &'static str {
         match (self, quantifier) {
             (Self::Ascii, Quantifier::Exists) => "exists ",
             (Self::Ascii, Quantifier::Forall) => "forall ",
@@ -167,8 +168,8 @@ fn write_atom(
 }
 
 impl QuantifiedAtom {
-    /// The first of the names that are not taken, one for each variable.
-    pub(crate) fn name_variables(
+    /// One name per variable: the first of `names` that are not taken.
+    pub fn name_variables(
         &self,
         names: impl Iterator<Item = String>,
         taken: &HashSet<&str>,
@@ -179,8 +180,8 @@ impl QuantifiedAtom {
             .collect()
     }
 
-    /// The arguments as they are written, with these names of the variables.
-    pub(crate) fn arguments<'a>(&'a self, variables: &'a [String]) -> Vec<&'a str> {
+    /// The arguments in text form, with these names of the variables.
+    pub fn arguments<'a>(&'a self, variables: &'a [String]) -> Vec<&'a str> {
         (self.terms().iter())
             .map(|term| match term {
                 Term::Variable(v) => variables[*v as usize].as_str(),

@@ -120,13 +120,13 @@ impl BoundMachine {
     /// As [`Machine::bind`], sharing machine and signature.
     pub fn new(machine: Arc<Machine>, signature: Arc<Signature>) -> Result<Self> {
         let mut outgoing = vec![Vec::new(); machine.states().len()];
-        for (i, edge) in machine.edges().iter().enumerate() {
-            outgoing[edge.from.index()].push(EdgeId(i as u32));
+        for (id, edge) in machine.edge_ids().zip(machine.edges()) {
+            outgoing[edge.from.index()].push(id);
         }
-        let formulae: Vec<BoundFormula> = (machine.edges().iter().enumerate())
-            .map(|(i, edge)| {
-                BoundFormula::new(&edge.formula, &signature)
-                    .map_err(|error| error.within(machine.describe_edge(EdgeId(i as u32))))
+        let formulae: Vec<BoundFormula> = (machine.edge_ids())
+            .map(|id| {
+                BoundFormula::new(&machine.edge(id).formula, &signature)
+                    .map_err(|error| error.within(machine.describe_edge(id)))
             })
             .collect::<Result<_>>()?;
         let mut program = Vec::new();
@@ -144,8 +144,7 @@ impl BoundMachine {
             }
             entries.push(entry);
         }
-        let ids = (0..machine.edges().len() as u32).map(EdgeId);
-        let outcomes = ids
+        let outcomes = (machine.edge_ids())
             .map(|id| (machine.edge(id).to, machine.reward(id)))
             .collect();
         Ok(Self {

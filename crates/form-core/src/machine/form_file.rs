@@ -1,4 +1,4 @@
-//! The `.form` text of a machine: one directive or edge a line, `#` comments.
+//! The `.form` text of a machine: one directive or edge per line, `#` comments.
 //!
 //! ```text
 //! machine all_yellow
@@ -14,8 +14,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::machine::{Draft, DraftEdge, Machine, check_machine_name};
+use super::builder::{Draft, DraftEdge, check_machine_name};
+use super::machine::Machine;
 use crate::error::{Error, Fault, Parsed, Result, Span, place};
+use crate::logic::atom::Name;
 use crate::logic::parse;
 
 impl FromStr for Machine {
@@ -169,11 +171,7 @@ impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "machine {}", self.name())?;
         if !self.states_are_implied() {
-            let names: Vec<&str> = self
-                .states()
-                .iter()
-                .map(crate::logic::atom::Name::as_str)
-                .collect();
+            let names: Vec<&str> = self.states().iter().map(Name::as_str).collect();
             writeln!(f, "states  {}", names.join(", "))?;
         }
         writeln!(f, "initial {}", self.state_name(self.initial()))?;
@@ -201,8 +199,8 @@ impl fmt::Display for Machine {
     }
 }
 
-/// The shorter of the plain and the scientific form; both read back as the same number.
-pub(crate) fn written_reward(reward: f64) -> String {
+/// A reward in text form: the shorter of plain and scientific notation, which read back as the same number.
+pub fn written_reward(reward: f64) -> String {
     let (plain, scientific) = (format!("{reward}"), format!("{reward:e}"));
     if plain.len() <= scientific.len() + 4 {
         plain

@@ -14,8 +14,8 @@ use super::satisfy::{Satisfiable, find_buffer};
 use crate::error::{Error, Result};
 use crate::logic::atom::{Atom, Quantifier};
 use crate::logic::atom_set::{AtomId, AtomSet};
-use crate::logic::cubes::{Cube, absorbed, cubes};
-use crate::logic::formula::{Formula, Node};
+use crate::logic::dnf::{Cube, absorb, dnf};
+use crate::logic::formula::Formula;
 use crate::logic::signature::Signature;
 use crate::logic::truth::satisfies;
 
@@ -226,7 +226,7 @@ impl Grounding<'_> {
         reward: Option<f64>,
     ) -> Result<()> {
         let signature = self.machine.signature();
-        let parts: Vec<Formula> = match cubes(formula, signature, MAX_PARALLEL) {
+        let parts: Vec<Formula> = match dnf(formula, signature, MAX_PARALLEL) {
             None => vec![formula.clone()],
             Some(cubes) => {
                 let single = self.options.observations == GroundObservations::Single;
@@ -266,35 +266,19 @@ impl Grounding<'_> {
     }
 }
 
-/// The formula without quantifiers, in a state where `seen` has been seen. In one pass: formulae may be nested deep.
+/// The formula without quantifiers, in a state where the atoms `seen` have been observed.
 fn propositional(formula: &Formula, seen: &AtomSet, signature: &Signature) -> Formula {
-    let mut nodes: Vec<Node> = Vec::with_capacity(formula.nodes().len());
-    for node in formula.nodes() {
-        let Node::Atom(Atom::Quantified(quantified)) = node else {
-            nodes.push(node.clone());
-            continue;
+    formula.substitute(|atom| {
+        let Atom::Quantified(quantified) = atom else {
+            return None;
         };
-        let mut instances = signature.instances(quantified);
-        let join = match quantified.quantifier() {
-            Quantifier::Exists => Node::Or,
-            Quantifier::Forall => {
-                instances = instances.difference(seen);
-                Node::And
-            }
-        };
-        nodes.extend(
-            instances
-                .iter()
-                .map(|id| Node::Atom(signature.atom(id).clone().into())),
-        );
-        match instances.len() {
-            // Only a `forall` that waits for nothing more: an atom without instances does not bind.
-            0 => nodes.push(Node::True),
-            1 => {}
-            n => nodes.push(join(n as u32)),
-        }
-    }
-    Formula::from_postfix(nodes)
+        let instances = signature.instances(quantified);
+        let atom = |id| Formula::atom(signature.atom(id).clone());
+        Some(match quantified.quantifier() {
+            Quantifier::Exists => Formula::any(instances.iter().map(atom)),
+            Quantifier::Forall => Formula::all(instances.difference(seen).iter().map(atom)),
+        })
+    })
 }
 
 /// Of the awaited atoms just these are observed.
@@ -317,7 +301,7 @@ fn one_at_a_time(cubes: Vec<Cube>) -> Vec<Cube> {
         _ => None,
     };
     let limit = cubes.len();
-    absorbed(cubes.into_iter().filter_map(simplify), limit).expect("there are no more than before")
+    absorb(cubes.into_iter().filter_map(simplify), limit).expect("there are no more than before")
 }
 
 /// The names of the split states: `u0`, `u0_yellow_o1`, ….

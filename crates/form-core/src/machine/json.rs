@@ -6,7 +6,8 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::machine::{Draft, DraftEdge, Machine};
+use super::builder::{Draft, DraftEdge};
+use super::machine::Machine;
 use crate::error::{Fault, Parsed, Result, Span, place};
 use crate::logic::atom::Name;
 use crate::logic::parse;

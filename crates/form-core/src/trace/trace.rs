@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::logic::atom_set::AtomSet;
 use crate::logic::signature::Signature;
 use crate::machine::bound::BoundMachine;
-use crate::machine::equivalence::Progress;
+use crate::machine::machine::MachineStatus;
 use crate::machine::run::{Compressor, Run};
 
 /// How an episode ended.
@@ -34,11 +34,11 @@ impl Kind {
     }
 
     /// Where a machine must be after a trace of this kind.
-    pub fn expected(self) -> Progress {
+    pub fn expected(self) -> MachineStatus {
         match self {
-            Self::Goal => Progress::Accepted,
-            Self::DeadEnd => Progress::Rejected,
-            Self::Incomplete => Progress::Running,
+            Self::Goal => MachineStatus::Accepted,
+            Self::DeadEnd => MachineStatus::Rejected,
+            Self::Incomplete => MachineStatus::Running,
         }
     }
 }
@@ -74,9 +74,9 @@ pub struct Disagreement {
     /// The number of observations after which the machine was wrong.
     pub after: usize,
     /// What the trace says of the episode then.
-    pub expected: Progress,
+    pub expected: MachineStatus,
     /// What the machine says.
-    pub reached: Progress,
+    pub reached: MachineStatus,
 }
 
 impl Trace {
@@ -127,9 +127,9 @@ pub(crate) fn disagreement(
         if run.step(machine, observation).edge.is_none() {
             continue;
         }
-        let reached = machine.machine().progress(run.state());
-        if reached != Progress::Running && i + 1 < steps.len() {
-            let expected = Progress::Running;
+        let reached = machine.machine().status(run.state());
+        if reached != MachineStatus::Running && i + 1 < steps.len() {
+            let expected = MachineStatus::Running;
             return Some(Disagreement {
                 after: i + 1,
                 expected,
@@ -137,7 +137,7 @@ pub(crate) fn disagreement(
             });
         }
     }
-    let (expected, reached) = (kind.expected(), machine.machine().progress(run.state()));
+    let (expected, reached) = (kind.expected(), machine.machine().status(run.state()));
     (expected != reached).then_some(Disagreement {
         after: steps.len(),
         expected,
@@ -166,7 +166,7 @@ mod tests {
                 .disagreement(&machine)
                 .map(|d| (d.after, d.expected, d.reached))
         };
-        use Progress::{Accepted, Rejected, Running};
+        use MachineStatus::{Accepted, Rejected, Running};
         assert_eq!(verdict(Kind::Goal, &["red", "goal"]), None);
         assert_eq!(verdict(Kind::DeadEnd, &["red", "lava"]), None);
         assert_eq!(verdict(Kind::Incomplete, &["red"]), None);

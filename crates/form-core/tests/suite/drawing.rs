@@ -8,7 +8,7 @@ use crate::machines::{ALL_YELLOW, GREEN_BUT_ONE, MIXED, deep, machine, machines}
 #[test]
 fn the_listing() {
     insta::assert_snapshot!(to_text(&machine(GREEN_BUT_ONE)), @"
-    green_but_one: 4 states, 4 edges
+    green_but_one: 2 states + accept + reject, 4 edges
 
     → u0         initial
         → u1     ∃X. green(X) ∧ ¬green(o12) ∧ ¬lava

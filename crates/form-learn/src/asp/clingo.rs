@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use form_core::{Signature, Trace, atom_to_asp};
+use form_core::{Signature, Trace};
+use form_formats::atom_to_asp;
 use serde_json::Value;
 
 use super::answer::Choice;

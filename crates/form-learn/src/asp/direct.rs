@@ -9,7 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use form_core::{Atom, AtomSet, Kind, Signature, Trace, atom_to_asp};
+use form_core::{Atom, AtomSet, Kind, Signature, Trace};
+use form_formats::atom_to_asp;
 
 use crate::error::Result;
 use crate::problem::Options;

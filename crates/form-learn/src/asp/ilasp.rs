@@ -9,7 +9,8 @@
 
 use std::fmt::Write as _;
 
-use form_core::{Atom, Kind, Signature, Trace, atom_to_asp, trace_to_asp};
+use form_core::{Atom, Kind, Signature, Trace};
+use form_formats::{atom_to_asp, trace_to_asp};
 
 use super::direct::targets;
 use crate::error::Result;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 
-use form_core::{Signature, Trace, atom_to_asp};
+use form_core::{Signature, Trace};
+use form_formats::atom_to_asp;
 
 use super::answer::Choice;
 use super::ilasp::to_ilasp;

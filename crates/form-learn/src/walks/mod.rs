@@ -12,7 +12,7 @@ mod tasks;
 use std::collections::BTreeMap;
 
 use form_core::{
-    BoundMachine, Kind, Machine, Monitor, Progress, Recorder, Signature, StateId, Trace,
+    BoundMachine, Kind, Machine, MachineStatus, Monitor, Recorder, Signature, StateId, Trace,
 };
 
 use crate::error::{Error, Result};
@@ -188,10 +188,10 @@ impl Walks {
 
 /// How an episode ends in this state, if it does.
 fn ending(machine: &BoundMachine, state: StateId) -> Option<Kind> {
-    match machine.machine().progress(state) {
-        Progress::Accepted => Some(Kind::Goal),
-        Progress::Rejected => Some(Kind::DeadEnd),
-        Progress::Running => None,
+    match machine.machine().status(state) {
+        MachineStatus::Accepted => Some(Kind::Goal),
+        MachineStatus::Rejected => Some(Kind::DeadEnd),
+        MachineStatus::Running => None,
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use form_core::{Kind, Machine, Signature, Trace, TraceFile, atom_to_asp};
+use form_core::{Kind, Machine, Signature, Trace, TraceFile};
+use form_formats::atom_to_asp;
 use form_learn::asp::{learn_with_clingo, to_ilasp};
 use form_learn::{Limits, Options};
 use form_learn::{Outcome, StopReason};

@@ -45,13 +45,6 @@ fn reward_text(edge: &Edge) -> Option<String> {
     edge.reward.map(|reward| format!("reward {reward}"))
 }
 
-/// `3 states, 1 edge`.
-fn size_text(machine: &Machine) -> String {
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let (states, edges) = (machine.states().len(), machine.edges().len());
-    format!("{}, {}", count(states, "state"), count(edges, "edge"))
-}
-
 /// Breaks a formula before its connectives so that no line is wider than `width` columns where that can be helped.
 /// Connectives inside parentheses are left alone unless their operand alone is too wide.
 fn wrapped(formula: &str, width: usize) -> Vec<String> {

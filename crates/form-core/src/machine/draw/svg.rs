@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::curve::{self, Arrow, Course, Outline, Port, number};
 use super::label::{BETWEEN, Drawn, LINE, Label, box_height, drawn_edges, text_width};
 use super::layout::{self, Layout, Link, Point, Size};
-use super::{Role, role, size_text};
+use super::{Role, role};
 use crate::machine::machine::Machine;
 
 /// The size of the letters in states.
@@ -83,7 +83,7 @@ pub fn to_svg(machine: &Machine) -> String {
     let (x, y) = (low.x - MARGIN, low.y - MARGIN);
     let (width, height) = (high.x - low.x + 2.0 * MARGIN, high.y - low.y + 2.0 * MARGIN);
     let [x, y, width, height] = [x.floor(), y.floor(), width.ceil(), height.ceil()].map(number);
-    let title = escaped(&format!("{}: {}", machine.name(), size_text(machine)));
+    let title = escaped(&format!("{}: {}", machine.name(), machine.describe_size()));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"form-machine\" role=\"img\" aria-label=\"{title}\" \
          width=\"{width}\" height=\"{height}\" viewBox=\"{x} {y} {width} {height}\">\n\

@@ -1,4 +1,4 @@
-//! The machines of the paper's reference code.
+//! The text files of the paper's reference code.
 //!
 //! ```text
 //! 'u0' # initial state
@@ -16,10 +16,11 @@ mod writer;
 
 pub use writer::write_reference;
 
-use super::Converted;
-use super::literal::{Line, Token, significant_lines, without_bom};
-use crate::error::{Fault, Parsed, Result, Span};
-use crate::machine::machine::{Draft, DraftEdge};
+use form_core::Result;
+use form_core::syntax::{Draft, DraftEdge, Fault, Parsed, Span};
+
+use crate::Converted;
+use crate::literal::{Line, Token, significant_lines, without_bom};
 
 /// Reads a machine of the reference code.
 pub fn read_reference(text: &str) -> Result<Converted> {
@@ -75,7 +76,7 @@ fn read(text: &str) -> Parsed<Converted> {
     }
     if dropped > 0 {
         notes.push(format!(
-            "{dropped} self-loop(s) left out: staying is implied"
+            "{dropped} self-loop(s) left out: a machine without a matching edge stays"
         ));
     }
     let machine = (draft.validate(end..end)).map_err(|(at, problem)| Fault::new(at, problem))?;

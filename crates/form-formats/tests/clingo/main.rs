@@ -1,15 +1,16 @@
 //! The answer set programs mean what the runtime does. Needs the program `clingo`: `cargo test --workspace --test clingo`.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "../suite/machines.rs"]
-#[allow(dead_code, reason = "the suite uses the rest")]
+#[path = "../../../form-core/tests/suite/machines.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
 mod machines;
 
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use form_core::{AtomSet, Machine, Run, Signature, StateId, satisfies, to_asp, trace_to_asp};
+use form_core::{AtomSet, Machine, Run, Signature, StateId, satisfies};
+use form_formats::{to_asp, trace_to_asp};
 use proptest::prelude::*;
 
 use crate::machines::{GREEN_BUT_ONE, machine, machines, signature};

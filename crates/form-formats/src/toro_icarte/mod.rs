@@ -1,4 +1,4 @@
-//! The machines of Toro Icarte et al. (ICML 2018; JAIR 2022), both generations.
+//! The text files of Toro Icarte et al. (ICML 2018; JAIR 2022), both generations.
 //!
 //! ```text
 //! 0 # initial state
@@ -18,26 +18,25 @@ mod source;
 mod writer;
 
 pub use writer::write_toro_icarte;
-#[cfg(test)]
-pub(super) use writer::written;
 
-use super::Converted;
-use super::literal::without_bom;
-use crate::error::Result;
+use form_core::Result;
 
-/// How to read what their format leaves to their runtime.
+use crate::Converted;
+use crate::literal::without_bom;
+
+/// How to read what the format leaves to its runtime.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToroIcarteOptions {
-    /// What an observation does in a state with an explicit self-loop when it matches none of the state's formulae.
-    pub undefined: Undefined,
+    /// What an observation does that matches no formula of a state with an explicit self-loop.
+    pub unmatched: Unmatched,
 }
 
 /// What an observation does that matches no formula of a state with an explicit self-loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Undefined {
-    /// The machine stays, as machines here do.
+pub enum Unmatched {
+    /// The machine stays, as machines of this project do.
     Stay,
-    /// It ends the episode, as in their runtime: edges to the rejecting state are added.
+    /// It ends the episode, as in the original runtime: edges to the rejecting state are added.
     #[default]
     Reject,
 }
@@ -93,7 +92,7 @@ u1 -> u_rej : n
             &[added],
         );
         let stay = ToroIcarteOptions {
-            undefined: Undefined::Stay,
+            unmatched: Unmatched::Stay,
         };
         let read = read_toro_icarte(text, &stay).unwrap();
         assert_eq!(

@@ -3,16 +3,12 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use crate::error::{Error, Result};
-use crate::logic::atom::{Atom, Name, QuantifiedAtom};
-use crate::logic::formula::Formula;
-use crate::logic::print::Notation;
-use crate::machine::machine::{EdgeId, Machine};
+use form_core::{Atom, Error, Formula, Machine, Name, Notation, QuantifiedAtom, Result};
 
 /// Writes a machine as the reference code reads it, an edge with a disjunction as several lines.
 ///
 /// Fails where an edge has a reward of its own, another shape than a disjunction of conjunctions of literals, or is a
-/// self-loop that keeps later edges from firing: the format cannot say these.
+/// self-loop that keeps later edges from firing: the format cannot express these.
 pub fn write_reference(machine: &Machine) -> Result<String> {
     let mut text = format!(
         "'{}' # initial state\n",
@@ -22,12 +18,11 @@ pub fn write_reference(machine: &Machine) -> Result<String> {
         writeln!(text, "('{from}', '{to}', '{condition}') #")
             .expect("writing to a string succeeds");
     };
-    let mut last = vec![0; machine.states().len()];
-    for (i, edge) in machine.edges().iter().enumerate() {
-        last[edge.from.index()] = i;
+    let mut last = vec![None; machine.states().len()];
+    for (id, edge) in machine.edge_ids().zip(machine.edges()) {
+        last[edge.from.index()] = Some(id);
     }
-    for (i, edge) in machine.edges().iter().enumerate() {
-        let id = EdgeId(i as u32);
+    for (id, edge) in machine.edge_ids().zip(machine.edges()) {
         let refuse = |problem: &str| Error::Inexpressible {
             place: machine.describe_edge(id),
             problem: format!("the reference code's format {problem}"),
@@ -41,7 +36,7 @@ pub fn write_reference(machine: &Machine) -> Result<String> {
             return Err(refuse("has no rewards"));
         }
         if edge.from == edge.to {
-            if last[edge.from.index()] == i {
+            if last[edge.from.index()] == Some(id) {
                 continue;
             }
             return Err(refuse(

@@ -8,13 +8,11 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use crate::error::{Error, Result};
-use crate::logic::atom::{Atom, GroundAtom};
-use crate::logic::cubes::{Cube, absorbed, cubes};
-use crate::logic::formula::Formula;
-use crate::logic::signature::Signature;
-use crate::machine::form_file::written_reward;
-use crate::machine::machine::{EdgeId, Machine, StateId};
+use form_core::syntax::written_reward;
+use form_core::{
+    Atom, Cube, EdgeId, Error, Formula, GroundAtom, Machine, Result, Signature, StateId, absorb,
+    dnf,
+};
 
 /// The most cubes that an edge's formula may have, and those of all edges between two states together.
 const MOST_CUBES: usize = 128;
@@ -33,8 +31,7 @@ const MOST_NODES: usize = 1 << 18;
 /// state: their format tells success from failure by nothing else.
 pub fn write_toro_icarte(machine: &Machine) -> Result<String> {
     let mut outgoing = vec![Vec::new(); machine.states().len()];
-    for (i, edge) in machine.edges().iter().enumerate() {
-        let id = EdgeId(i as u32);
+    for (id, edge) in machine.edge_ids().zip(machine.edges()) {
         check_edge(machine, id)?;
         outgoing[edge.from.index()].push(id);
     }
@@ -167,7 +164,7 @@ fn write_state(
             })?;
             found.extend(cubes);
         }
-        let found = absorbed(found, MOST_CUBES_OF_A_LINE).ok_or_else(|| {
+        let found = absorb(found, MOST_CUBES_OF_A_LINE).ok_or_else(|| {
             let edges = format!(
                 "edges from {} to {}",
                 machine.state_name(state),
@@ -245,7 +242,7 @@ fn grouped(machine: &Machine, edges: &[EdgeId]) -> Result<Vec<Group>> {
 }
 
 fn normalised(formula: &Formula, signature: &Signature) -> Option<Vec<Cube>> {
-    cubes(formula, signature, MOST_CUBES)
+    dnf(formula, signature, MOST_CUBES)
 }
 
 fn write_line(text: &mut String, from: StateId, to: StateId, formula: &str, reward: f64) {
@@ -257,8 +254,8 @@ fn write_line(text: &mut String, from: StateId, to: StateId, formula: &str, rewa
     .expect("writing to a string succeeds");
 }
 
-/// The cubes as their formula.
-pub(in crate::machine::foreign) fn written(cubes: &[Cube], signature: &Signature) -> String {
+/// The cubes as a formula of the format.
+fn written(cubes: &[Cube], signature: &Signature) -> String {
     let atom = |atom: &GroundAtom| atom.to_string().replace(' ', "");
     let cube = |cube: &Cube| {
         let positive = cube.positive.iter().map(|id| atom(signature.atom(id)));

@@ -7,11 +7,9 @@
 
 use std::collections::BTreeSet;
 
+use form_core::{Atom, Cube, Formula, GroundAtom, Signature, absorb, dnf};
+
 use super::source::SourceEdge;
-use crate::logic::atom::{Atom, GroundAtom};
-use crate::logic::cubes::{Cube, absorbed, cubes};
-use crate::logic::formula::Formula;
-use crate::logic::signature::Signature;
 
 /// Bounds on the normal forms: cubes, atoms of a state, nodes of a state's formulae.
 const MOST_CUBES: usize = 64;
@@ -37,7 +35,7 @@ pub(super) fn state_edges<'a>(edges: &[&'a SourceEdge]) -> StateEdges<'a> {
     let kept = kept_edges(edges, signature.as_ref());
     let unmatched = Formula::any(edges.iter().map(|edge| edge.formula.clone())).negated();
     let unmatched_cubes = (signature.as_ref())
-        .and_then(|signature| Some((signature, cubes(&unmatched, signature, MOST_CUBES)?)));
+        .and_then(|signature| Some((signature, dnf(&unmatched, signature, MOST_CUBES)?)));
     let dead_ends = match unmatched_cubes {
         Some((signature, cubes)) => (cubes.iter())
             .map(|cube| cube.to_formula(signature))
@@ -70,7 +68,7 @@ fn kept_edges<'a>(edges: &[&'a SourceEdge], signature: Option<&Signature>) -> Ve
     let mut kept = Vec::with_capacity(edges.len());
     for edge in edges.iter().rev() {
         let own = match (signature, &later) {
-            (Some(signature), Some(_)) => cubes(&edge.formula, signature, MOST_CUBES),
+            (Some(signature), Some(_)) => dnf(&edge.formula, signature, MOST_CUBES),
             _ => None,
         };
         if edge.is_self_loop() && edge.reward.0 == 0.0 {
@@ -84,7 +82,7 @@ fn kept_edges<'a>(edges: &[&'a SourceEdge], signature: Option<&Signature>) -> Ve
             }
         }
         later = match (later, own) {
-            (Some(later), Some(own)) => absorbed(later.into_iter().chain(own), MOST_CUBES),
+            (Some(later), Some(own)) => absorb(later.into_iter().chain(own), MOST_CUBES),
             _ => None,
         };
         kept.push(*edge);

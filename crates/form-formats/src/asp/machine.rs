@@ -14,13 +14,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::asp_terms::{application, key, name, pattern};
-use super::machine::{Edge, Machine};
-use crate::logic::atom::{Atom, Quantifier};
-use crate::logic::atom_set::AtomSet;
-use crate::logic::formula::{Formula, Node};
-use crate::logic::print::Notation;
-use crate::logic::signature::Signature;
+use form_core::{Atom, AtomSet, Edge, Formula, Machine, Node, Notation, Quantifier, Signature};
+
+use super::terms::{application, key, name, pattern};
 
 /// The rules that are the same for every machine.
 const SEMANTICS: &str = "\
@@ -68,7 +64,7 @@ overlap(X,Y,Z) :- ed(X,Y,D), ed(X,Z,E), Y < Z, not exclusive(X,D,E), not exclusi
 ///     accept  u_acc
 ///     u0 -> u_acc : goal and not exists X. lava(X)
 /// ".parse()?;
-/// let program = form_core::to_asp(&machine, None);
+/// let program = form_formats::to_asp(&machine, None);
 /// assert!(program.contains("n_phi(u0,u_acc,0,T) :- not obs(goal,T), step(T)."));
 /// assert!(program.contains("n_phi(u0,u_acc,0,T) :- e_pred(lava,T), step(T)."));
 /// # Ok::<(), form_core::Error>(())

@@ -1,12 +1,11 @@
-//! The text of a Toro Icarte machine, taken apart but not yet interpreted.
+//! The syntax of a Toro Icarte file: its parts, not yet interpreted.
 
-use crate::error::{Fault, Parsed, Span, shortened};
-use crate::logic::atom::Atom;
-use crate::logic::formula::{Formula, Node};
-use crate::logic::parse;
-use crate::machine::foreign::literal::{Line, Token, significant_lines};
+use form_core::syntax::{self, Fault, Parsed, Span, shortened};
+use form_core::{Atom, Formula};
 
-/// The file as it stands.
+use crate::literal::{Line, Token, significant_lines};
+
+/// A file.
 pub(super) struct Source {
     pub(super) initial: (i64, Span),
     pub(super) terminal: Option<Vec<(i64, Span)>>,
@@ -14,7 +13,7 @@ pub(super) struct Source {
     pub(super) end: usize,
 }
 
-/// An edge as it stands.
+/// An edge of the file.
 pub(super) struct SourceEdge {
     pub(super) from: (i64, Span),
     pub(super) to: (i64, Span),
@@ -113,27 +112,20 @@ fn reward(line: &mut Line<'_>) -> Parsed<(f64, Span)> {
     }
 }
 
-/// Their formulae are ours over ground atoms, except for the words `True` and `False`.
+/// The formulae are those of this project over ground atoms, except for the words `True` and `False`.
 fn formula(text: &str) -> Parsed<Formula> {
-    let formula = parse::formula(text)?;
-    let mut nodes = Vec::with_capacity(formula.nodes().len());
-    for node in formula.nodes() {
-        match node {
-            Node::Atom(Atom::Quantified(_)) => {
-                let problem = "this format is propositional: it has no quantifiers";
-                return Err(Fault::new(0..text.len(), problem));
-            }
-            Node::Atom(Atom::Ground(atom)) if atom.constants().is_empty() => {
-                match atom.predicate().as_str() {
-                    "True" => nodes.push(Node::True),
-                    "False" => nodes.extend([Node::True, Node::Not]),
-                    _ => nodes.push(node.clone()),
-                }
-            }
-            _ => nodes.push(node.clone()),
-        }
+    let formula = syntax::formula(text)?;
+    if (formula.atoms()).any(|atom| matches!(atom, Atom::Quantified(_))) {
+        let problem = "this format is propositional: it has no quantifiers";
+        return Err(Fault::new(0..text.len(), problem));
     }
-    Ok(Formula::from_postfix(nodes))
+    Ok(
+        formula.substitute(|atom| match (atom.predicate().as_str(), atom.arity()) {
+            ("True", 0) => Some(Formula::truth()),
+            ("False", 0) => Some(Formula::falsehood()),
+            _ => None,
+        }),
+    )
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
 //! Conditions of the reference code: literals joined by `;`, a quantifier's variables ended by a comma or a dot.
 //!
-//! The tokens are those of our own formulae; only their arrangement differs. Several variables and any number of
+//! The tokens are those of this project's formulae, in another arrangement. Several variables and any number of
 //! arguments are read as well, which the reference code cannot do itself.
 
-use crate::error::{Fault, Parsed, Span};
-use crate::logic::atom::{GroundAtom, Name, QuantifiedAtom, Quantifier, Term};
-use crate::logic::formula::Formula;
-use crate::logic::lexer::{Lexer, Token as Symbol};
-use crate::logic::words::{Bound, Words, name};
+use form_core::syntax::{Binder, Fault, Lexer, Names, Parsed, Span, Token, name};
+use form_core::{Formula, GroundAtom, Name, QuantifiedAtom, Quantifier, Term};
 
 /// Literals joined by `;`; none is `true`.
 pub(super) fn condition(text: &str) -> Parsed<Formula> {
@@ -16,14 +13,14 @@ pub(super) fn condition(text: &str) -> Parsed<Formula> {
     }
     let mut reader = Condition::new(text);
     let mut literals = vec![reader.literal()?];
-    while reader.token != Symbol::End {
-        if reader.token != Symbol::Unknown(';') {
+    while reader.token != Token::End {
+        if reader.token != Token::Unknown(';') {
             return reader.expected("`;` or the end of the condition");
         }
         reader.advance();
         literals.push(reader.literal()?);
     }
-    if let Some((word, at)) = reader.words.stray() {
+    if let Some((word, at)) = reader.names.stray() {
         let problem =
             format!("`{word}` is a variable elsewhere in the condition, and not bound here");
         return Err(Fault::new(at.clone(), problem));
@@ -33,9 +30,9 @@ pub(super) fn condition(text: &str) -> Parsed<Formula> {
 
 struct Condition<'a> {
     lexer: Lexer<'a>,
-    token: Symbol<'a>,
+    token: Token<'a>,
     at: Span,
-    words: Words<'a>,
+    names: Names<'a>,
 }
 
 impl<'a> Condition<'a> {
@@ -46,7 +43,7 @@ impl<'a> Condition<'a> {
             lexer,
             token,
             at,
-            words: Words::default(),
+            names: Names::default(),
         }
     }
 
@@ -61,13 +58,13 @@ impl<'a> Condition<'a> {
 
     fn literal(&mut self) -> Parsed<Formula> {
         let mut negative = false;
-        while matches!(self.token, Symbol::Unknown('~') | Symbol::Not) {
+        while matches!(self.token, Token::Unknown('~') | Token::Not) {
             negative = !negative;
             self.advance();
         }
         let formula = match self.token {
-            Symbol::Word(_) => self.application(None)?,
-            Symbol::Quantifier(quantifier) => {
+            Token::Word(_) => self.application(None)?,
+            Token::Quantifier(quantifier) => {
                 self.advance();
                 self.application(Some(quantifier))?
             }
@@ -78,16 +75,16 @@ impl<'a> Condition<'a> {
 
     /// `p(o1)`, or `X0, X1, p(X0, X1)` after a quantifier.
     fn application(&mut self, quantifier: Option<Quantifier>) -> Parsed<Formula> {
-        let mut bound = Bound::default();
+        let mut binder = Binder::default();
         let (predicate, at) = loop {
             let (word, at) = self.word("a variable or a predicate")?;
-            if quantifier.is_none() || !matches!(self.token, Symbol::Comma | Symbol::Dot) {
+            if quantifier.is_none() || !matches!(self.token, Token::Comma | Token::Dot) {
                 break (word, at);
             }
             self.advance();
-            self.words.bind(&mut bound, word, at)?;
+            self.names.bind(&mut binder, word, at)?;
         };
-        if self.token != Symbol::Open && quantifier.is_none() {
+        if self.token != Token::Open && quantifier.is_none() {
             match predicate {
                 "True" => return Ok(Formula::truth()),
                 "False" => return Ok(Formula::falsehood()),
@@ -96,26 +93,26 @@ impl<'a> Condition<'a> {
         }
         let predicate = name(predicate, &at)?;
         let mut arguments = Vec::new();
-        if self.token == Symbol::Open {
-            while arguments.is_empty() || self.token == Symbol::Comma {
+        if self.token == Token::Open {
+            while arguments.is_empty() || self.token == Token::Comma {
                 self.advance();
                 arguments.push(self.word("an argument")?);
             }
-            if self.token != Symbol::Close {
+            if self.token != Token::Close {
                 return self.expected("`,` or `)` after the argument");
             }
             self.advance();
         }
         let Some(quantifier) = quantifier else {
             let constants: Vec<Name> = (arguments.into_iter())
-                .map(|(word, at)| self.words.constant(word, at))
+                .map(|(word, at)| self.names.constant(word, at))
                 .collect::<Parsed<_>>()?;
             return Ok(Formula::atom(GroundAtom::new(predicate, constants)));
         };
         let terms: Vec<Term> = (arguments.into_iter())
-            .map(|(word, at)| self.words.term(&mut bound, word, at))
+            .map(|(word, at)| self.names.term(&mut binder, word, at))
             .collect::<Parsed<_>>()?;
-        if let Some((variable, at)) = bound.unused() {
+        if let Some((variable, at)) = binder.unused() {
             let problem = format!("the variable `{variable}` does not occur in the atom after it");
             return Err(Fault::new(at.clone(), problem));
         }
@@ -125,7 +122,7 @@ impl<'a> Condition<'a> {
     }
 
     fn word(&mut self, what: &str) -> Parsed<(&'a str, Span)> {
-        let Symbol::Word(word) = self.token else {
+        let Token::Word(word) = self.token else {
             return self.expected(what);
         };
         let at = self.at.clone();

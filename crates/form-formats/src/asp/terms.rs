@@ -5,7 +5,7 @@
 //! consist of letters, digits and `_`, so a string needs no escapes and nothing can end it early. The writing is
 //! injective: constants, strings, functions and tuples are different terms.
 
-use crate::logic::atom::{Name, QuantifiedAtom, Term};
+use form_core::{Name, QuantifiedAtom, Term};
 
 /// A name as a constant or a string.
 pub(super) fn name(name: &str) -> String {
@@ -69,7 +69,7 @@ fn applied(predicate: &Name, arguments: impl Iterator<Item = String>) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::logic::atom::{GroundAtom, Quantifier};
+    use form_core::{GroundAtom, Quantifier};
 
     #[test]
     fn odd_names_become_strings_and_tuples() {

@@ -1,17 +1,15 @@
-//! The Python literals that the foreign formats are made of, read one line at a time: strings, numbers, names and
-//! punctuation, each with its place in the whole text. Escapes in strings, and everything that would need evaluating,
-//! are errors.
+//! The lexer of the Python literals that the foreign formats consist of, one line at a time: strings, numbers, names and
+//! punctuation, each with its place in the whole text. Escapes in strings and expressions are errors.
 
-use crate::error::{Fault, Parsed, Span, shortened};
-use crate::logic::atom::is_name_char;
+use form_core::syntax::{Fault, Parsed, Span, is_name_char, shortened};
 
-/// The text without the byte-order mark that some editors put first.
-pub(super) fn without_bom(text: &str) -> &str {
+/// The text without a byte-order mark.
+pub(crate) fn without_bom(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// The lines that are neither blank nor comments, each with where it starts.
-pub(super) fn significant_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn significant_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut next = 0;
     let lines = text.split('\n').map(move |line| {
         let start = next;
@@ -23,8 +21,8 @@ pub(super) fn significant_lines(text: &str) -> impl Iterator<Item = (usize, &str
 
 /// A token of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Token<'a> {
-    /// What stands between the quotes; its place is that of the content.
+pub(crate) enum Token<'a> {
+    /// The content between the quotes, and its place.
     Text(&'a str),
     Number(&'a str),
     Word(&'a str),
@@ -46,17 +44,17 @@ impl Token<'_> {
 }
 
 /// Reads the tokens of one line, looking one ahead.
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     line: &'a str,
     start: usize,
     at: usize,
-    pub(super) token: Token<'a>,
-    pub(super) span: Span,
+    pub(crate) token: Token<'a>,
+    pub(crate) span: Span,
 }
 
 impl<'a> Line<'a> {
     /// The tokens of `line`, which starts `start` bytes into the text.
-    pub(super) fn new((start, line): (usize, &'a str)) -> Parsed<Self> {
+    pub(crate) fn new((start, line): (usize, &'a str)) -> Parsed<Self> {
         let mut tokens = Self {
             line,
             start,
@@ -68,7 +66,7 @@ impl<'a> Line<'a> {
         Ok(tokens)
     }
 
-    pub(super) fn advance(&mut self) -> Parsed<()> {
+    pub(crate) fn advance(&mut self) -> Parsed<()> {
         let rest = self.line[self.at..].trim_start();
         let from = self.line.len() - rest.len();
         let (token, length) = match rest.chars().next() {
@@ -114,7 +112,7 @@ impl<'a> Line<'a> {
         Ok(())
     }
 
-    pub(super) fn expected<T>(&self, what: &str) -> Parsed<T> {
+    pub(crate) fn expected<T>(&self, what: &str) -> Parsed<T> {
         let found = self.token.describe();
         Err(Fault::new(
             self.span.clone(),
@@ -123,7 +121,7 @@ impl<'a> Line<'a> {
     }
 
     /// Reads the punctuation `wanted`.
-    pub(super) fn sign(&mut self, wanted: char, after: &str) -> Parsed<()> {
+    pub(crate) fn sign(&mut self, wanted: char, after: &str) -> Parsed<()> {
         if self.token != Token::Sign(wanted) {
             return self.expected(&format!("`{wanted}` {after}"));
         }
@@ -131,7 +129,7 @@ impl<'a> Line<'a> {
     }
 
     /// Reads a string.
-    pub(super) fn text(&mut self, what: &str) -> Parsed<(&'a str, Span)> {
+    pub(crate) fn text(&mut self, what: &str) -> Parsed<(&'a str, Span)> {
         let Token::Text(text) = self.token else {
             return self.expected(what);
         };
@@ -141,7 +139,7 @@ impl<'a> Line<'a> {
     }
 
     /// Reads an integer.
-    pub(super) fn integer(&mut self, what: &str) -> Parsed<(i64, Span)> {
+    pub(crate) fn integer(&mut self, what: &str) -> Parsed<(i64, Span)> {
         let (negative, start) = self.minus()?;
         let Token::Number(digits) = self.token else {
             return self.expected(what);
@@ -158,7 +156,7 @@ impl<'a> Line<'a> {
     }
 
     /// Reads a number.
-    pub(super) fn number(&mut self, what: &str) -> Parsed<(f64, Span)> {
+    pub(crate) fn number(&mut self, what: &str) -> Parsed<(f64, Span)> {
         let (negative, start) = self.minus()?;
         let Token::Number(text) = self.token else {
             return self.expected(what);
@@ -186,7 +184,7 @@ impl<'a> Line<'a> {
     }
 
     /// Makes sure that nothing but a comment follows.
-    pub(super) fn end(&self, what: &str) -> Parsed<()> {
+    pub(crate) fn end(&self, what: &str) -> Parsed<()> {
         match self.token {
             Token::End => Ok(()),
             _ => self.expected(&format!("the line to end after {what}")),

@@ -1,12 +1,15 @@
-//! Laws of the foreign formats: what is written reads back as a machine that behaves alike, and no text makes a reader
-//! panic.
+//! Property tests of the foreign formats: what is written reads back as a machine that behaves alike, and no text makes a
+//! reader panic.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::*;
-use crate::{AtomSet, Error, Machine, Run, Signature};
+use form_core::{AtomSet, Cube, Error, Formula, Machine, Run, Signature, StateId, dnf};
+use form_formats::{
+    MachineFormat, ToroIcarteOptions, Unmatched, read_reference, read_toro_icarte, write_reference,
+    write_toro_icarte,
+};
 
 const ATOMS: [&str; 6] = ["a", "b", "p(o1)", "p(o2)", "on(o1, o2)", "other"];
 
@@ -14,7 +17,7 @@ const ATOMS: [&str; 6] = ["a", "b", "p(o1)", "p(o2)", "on(o1, o2)", "other"];
 fn behave_alike(
     left: &Machine,
     right: &Machine,
-    name: impl Fn(&Machine, crate::StateId) -> String,
+    name: impl Fn(&Machine, StateId) -> String,
     trace: &[u8],
 ) {
     let signature = Signature::parse(ATOMS).unwrap();
@@ -50,7 +53,22 @@ fn behave_alike(
     }
 }
 
-/// Their evaluation of a formula, word for word.
+/// A disjunctive normal form as Toro Icarte et al. write it.
+fn written(cubes: &[Cube], signature: &Signature) -> String {
+    let name = |id| signature.atom(id).to_string().replace(' ', "");
+    let cube = |cube: &Cube| {
+        let positive = cube.positive.iter().map(name);
+        let negative = cube.negative.iter().map(|id| format!("!{}", name(id)));
+        let literals: Vec<String> = positive.chain(negative).collect();
+        match literals.is_empty() {
+            true => "True".to_owned(),
+            false => literals.join("&"),
+        }
+    };
+    cubes.iter().map(cube).collect::<Vec<_>>().join("|")
+}
+
+/// The original evaluation of a formula, line by line.
 fn evaluate_dnf(formula: &str, true_props: &[String]) -> bool {
     if formula.contains('|') {
         return formula
@@ -68,11 +86,11 @@ fn evaluate_dnf(formula: &str, true_props: &[String]) -> bool {
     }
 }
 
-/// Runs the text as their runtime does; `name` gives `u` and the number that a state of the machine has there.
+/// Runs the text as the original runtime does; `name` gives `u` and the number that a state of the machine has there.
 fn behaves_as_in_their_runtime(
     machine: &Machine,
     text: &str,
-    name: impl Fn(&Machine, crate::StateId) -> String,
+    name: impl Fn(&Machine, StateId) -> String,
     trace: &[u8],
 ) {
     let mut lines = text.lines();
@@ -254,17 +272,17 @@ proptest! {
             Err(Error::Inexpressible { .. } | Error::Limit { .. }) => return Ok(()),
             Err(other) => panic!("{other}"),
         };
-        prop_assert_eq!(detect(&text), Some(ForeignFormat::ToroIcarte));
-        let name = |machine: &Machine, state: crate::StateId| match state {
+        prop_assert_eq!(MachineFormat::detect(&text), MachineFormat::ToroIcarte);
+        let name = |machine: &Machine, state: StateId| match state {
             state if state == machine.accept() => "u_acc".to_owned(),
             state if Some(state) == machine.reject() => "u_rej".to_owned(),
             state => format!("u{}", state.index()),
         };
-        for undefined in [Undefined::Reject, Undefined::Stay] {
-            let read = read_toro_icarte(&text, &ToroIcarteOptions { undefined }).unwrap();
+        for unmatched in [Unmatched::Reject, Unmatched::Stay] {
+            let read = read_toro_icarte(&text, &ToroIcarteOptions { unmatched }).unwrap();
             behave_alike(&left, &read.machine, name, &trace);
         }
-        let number = |_: &Machine, state: crate::StateId| format!("u{}", state.index());
+        let number = |_: &Machine, state: StateId| format!("u{}", state.index());
         behaves_as_in_their_runtime(&left, &text, number, &trace);
     }
 
@@ -277,10 +295,10 @@ proptest! {
         let mut text = "0\n[3]\n".to_owned();
         let mut pairs = std::collections::BTreeSet::new();
         for (from, to, formula, reward) in &edges {
-            let formula: crate::Formula = formula.parse().unwrap();
-            let Some(cubes) = crate::logic::cubes::cubes(&formula, &signature, 64) else { continue };
+            let formula: Formula = formula.parse().unwrap();
+            let Some(cubes) = dnf(&formula, &signature, 64) else { continue };
             if !cubes.is_empty() && pairs.insert((*from, *to)) {
-                text += &format!("({from},{to},'{}',{reward})\n", toro_icarte::written(&cubes, &signature));
+                text += &format!("({from},{to},'{}',{reward})\n", written(&cubes, &signature));
             }
         }
         // A state without an explicit self-loop stays here, and breaks there: give it one.
@@ -299,7 +317,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_a_reader_panic(text in scraps()) {
-        detect(&text);
+        MachineFormat::detect(&text);
         for result in [read_reference(&text), read_toro_icarte(&text, &ToroIcarteOptions::default())] {
             if let Err(error) = result {
                 prop_assert!(error.position().is_some(), "{error}");

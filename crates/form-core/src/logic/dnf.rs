@@ -1,7 +1,7 @@
-//! Disjunctive normal form of formulae over ground atoms: a list of cubes, a cube being a conjunction of literals.
+//! Disjunctive normal form (DNF) of formulae over ground atoms: a list of cubes, a cube being a conjunction of literals.
 //!
-//! Used where a formula has to become parallel edges: grounding, and the formats of others. Cubes that contradict
-//! themselves and cubes that another one covers are dropped.
+//! Used where a formula has to become parallel edges: grounding, and foreign formats. Contradictory cubes and cubes that
+//! another one covers (absorption) are dropped.
 
 use super::atom::Atom;
 use super::atom_set::AtomSet;
@@ -10,13 +10,15 @@ use super::signature::Signature;
 
 /// A conjunction of ground literals over the newest observation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Cube {
-    pub(crate) positive: AtomSet,
-    pub(crate) negative: AtomSet,
+pub struct Cube {
+    /// Atoms that the newest observation must have.
+    pub positive: AtomSet,
+    /// Atoms that it must not have.
+    pub negative: AtomSet,
 }
 
 impl Cube {
-    /// Both cubes at once, unless they contradict each other.
+    /// The conjunction of both cubes, unless they contradict each other.
     fn and(&self, other: &Self) -> Option<Self> {
         let positive = self.positive.union(&other.positive);
         let negative = self.negative.union(&other.negative);
@@ -29,7 +31,7 @@ impl Cube {
     }
 
     /// The conjunction as a formula, positive atoms first.
-    pub(crate) fn to_formula(&self, signature: &Signature) -> Formula {
+    pub fn to_formula(&self, signature: &Signature) -> Formula {
         let atom = |id| Formula::atom(signature.atom(id).clone());
         Formula::all(
             (self.positive.iter().map(atom))
@@ -38,9 +40,9 @@ impl Cube {
     }
 }
 
-/// The cubes of a formula over ground atoms of the signature, or `None` if it has a quantified or unknown atom or if
-/// more than `limit` cubes came up on the way.
-pub(crate) fn cubes(formula: &Formula, signature: &Signature, limit: usize) -> Option<Vec<Cube>> {
+/// The disjunctive normal form of a formula over ground atoms of the signature. `None` if the formula has a quantified or
+/// unknown atom, or if an intermediate result has more than `limit` cubes.
+pub fn dnf(formula: &Formula, signature: &Signature, limit: usize) -> Option<Vec<Cube>> {
     let mut polarity = formula.polarities().into_iter();
     formula.fold(|node, children: Vec<Option<Vec<Cube>>>| {
         let positive = polarity.next()?;
@@ -67,7 +69,7 @@ pub(crate) fn cubes(formula: &Formula, signature: &Signature, limit: usize) -> O
             (Node::And(_), true) | (Node::Or(_), false) => (children.iter())
                 .try_fold(vec![everything], |sofar, next| product(&sofar, next, limit)),
             (Node::Or(_), true) | (Node::And(_), false) => {
-                absorbed(children.into_iter().flatten(), limit)
+                absorb(children.into_iter().flatten(), limit)
             }
         }
     })
@@ -78,12 +80,12 @@ fn product(left: &[Cube], right: &[Cube], limit: usize) -> Option<Vec<Cube>> {
         return None;
     }
     let all = (left.iter()).flat_map(|a| right.iter().filter_map(|b| a.and(b)));
-    absorbed(all, limit)
+    absorb(all, limit)
 }
 
-/// Drops every cube that an earlier or more general one covers; the order of the rest stays. `None` as soon as more
-/// than `limit` are left: each is compared with all the others.
-pub(crate) fn absorbed(cubes: impl IntoIterator<Item = Cube>, limit: usize) -> Option<Vec<Cube>> {
+/// Absorption: drops every cube that an earlier or more general one covers and keeps the order of the rest. `None` as soon
+/// as more than `limit` are left, since each is compared with all others.
+pub fn absorb(cubes: impl IntoIterator<Item = Cube>, limit: usize) -> Option<Vec<Cube>> {
     let mut kept: Vec<Cube> = Vec::new();
     for cube in cubes {
         if !kept.iter().any(|other| other.covers(&cube)) {
@@ -105,7 +107,7 @@ mod tests {
     fn check(formula: &str, expected: &[&str]) {
         let signature = Signature::parse(["a", "b", "c", "d"]).unwrap();
         let formula: Formula = formula.parse().unwrap();
-        let cubes = cubes(&formula, &signature, 64).unwrap();
+        let cubes = dnf(&formula, &signature, 64).unwrap();
         let texts: Vec<String> = cubes
             .iter()
             .map(|c| c.to_formula(&signature).to_string())
@@ -144,6 +146,6 @@ mod tests {
             .map(|i| format!("(p{} or p{})", 2 * i, 2 * i + 1))
             .collect();
         let formula: Formula = text.join(" and ").parse().unwrap();
-        assert_eq!(cubes(&formula, &signature, 64), None);
+        assert_eq!(dnf(&formula, &signature, 64), None);
     }
 }

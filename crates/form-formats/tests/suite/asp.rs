@@ -1,6 +1,7 @@
 //! The answer set programs: what they look like. That they mean what the runtime does is tested with clingo, in `tests/clingo`.
 
-use form_core::{Signature, to_asp, trace_to_asp};
+use form_core::Signature;
+use form_formats::{to_asp, trace_to_asp};
 
 use crate::machines::{GREEN_BUT_ONE, MIXED, deep, machine};
 

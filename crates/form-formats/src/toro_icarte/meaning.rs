@@ -1,15 +1,15 @@
-//! What a Toro Icarte machine means here: its terminal states become the accepting and the rejecting state, and what
-//! its runtime does with unmatched observations becomes edges.
+//! The meaning of a Toro Icarte machine as a machine of this project: terminal states become the accepting and the
+//! rejecting state, and what the original runtime does with unmatched observations becomes edges.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use form_core::Formula;
+use form_core::syntax::{Draft, DraftEdge, Fault, Parsed, Span};
+
 use super::edges::{StateEdges, state_edges};
 use super::source::{Source, SourceEdge};
-use super::{ToroIcarteOptions, Undefined};
-use crate::error::{Fault, Parsed, Span};
-use crate::logic::formula::Formula;
-use crate::machine::foreign::Converted;
-use crate::machine::machine::{Draft, DraftEdge};
+use super::{ToroIcarteOptions, Unmatched};
+use crate::Converted;
 
 const ACCEPT: &str = "u_acc";
 const REJECT: &str = "u_rej";
@@ -39,7 +39,7 @@ pub(super) fn convert(source: &Source, options: &ToroIcarteOptions) -> Parsed<Co
         accept: Some((ACCEPT.to_owned(), end.clone())),
         ..Draft::default()
     };
-    let (mut undefined, mut paid_loops) = (Vec::new(), Vec::new());
+    let (mut unmatched, mut paid_loops) = (Vec::new(), Vec::new());
     for (state, edges) in &outgoing {
         if terminal.contains(state) {
             continue;
@@ -51,9 +51,9 @@ pub(super) fn convert(source: &Source, options: &ToroIcarteOptions) -> Parsed<Co
             }
             draft.edges.push(converted(edge, &terminal));
         }
-        if options.undefined == Undefined::Reject && !dead_ends.is_empty() {
+        if options.unmatched == Unmatched::Reject && !dead_ends.is_empty() {
             let from = &edges[0].from;
-            undefined.push(state_name(*state));
+            unmatched.push(state_name(*state));
             draft
                 .edges
                 .extend(dead_ends.into_iter().map(|formula| DraftEdge {
@@ -72,16 +72,16 @@ pub(super) fn convert(source: &Source, options: &ToroIcarteOptions) -> Parsed<Co
             "no edge into a terminal state pays a positive reward: the accepting state `{ACCEPT}` cannot be reached"
         ));
     }
-    if !undefined.is_empty() {
+    if !unmatched.is_empty() {
         notes.push(format!(
-            "in {} an observation that matches no formula ends the episode in their runtime: edges to `{REJECT}` were \
+            "in {} an observation that matches no formula ends the episode in the original runtime: edges to `{REJECT}` were \
              added for these; `form convert --undefined stay` leaves them out",
-            listed(&undefined)
+            listed(&unmatched)
         ));
     }
     if !paid_loops.is_empty() {
         notes.push(format!(
-            "a self-loop of {} pays a reward: here it does so once for each change of the observation, not at every step",
+            "a self-loop of {} pays a reward: here it pays once per change of the observation, not at every step",
             listed(&paid_loops)
         ));
     }
@@ -89,7 +89,7 @@ pub(super) fn convert(source: &Source, options: &ToroIcarteOptions) -> Parsed<Co
     Ok(Converted { machine, notes })
 }
 
-/// The terminal states: those listed, or in the older generation those that go nowhere. State -1 is their runtime's own.
+/// The terminal states: those listed, or in the older generation those that go nowhere. State -1 belongs to the original runtime.
 fn terminal_set(
     source: &Source,
     outgoing: &BTreeMap<i64, Vec<&SourceEdge>>,
@@ -173,7 +173,7 @@ fn note_terminal_states(source: &Source, terminal: &BTreeSet<i64>, notes: &mut V
     }
     if !repeated.is_empty() {
         notes.push(format!(
-            "{} has several edges to one state: all are kept, their runtime keeps the last",
+            "{} has several edges to one state: all are kept, the original runtime keeps the last",
             names(&mut repeated.into_iter())
         ));
     }
