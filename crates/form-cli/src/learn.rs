@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use form_core::{Contradiction, ContradictionReason, Dataset, Trace};
 use form_learn::asp::{learn_with_clingo, learn_with_ilasp, to_asp, to_ilasp};
-use form_learn::{Explanation, Learner, Learnt, Limits, Options, Outcome, Round, StopReason};
+use form_learn::{Explanation, LearnOutcome, Learner, Learnt, Limits, Options, Round, StopReason};
 use serde_json::json;
 
 use crate::output::count;
@@ -156,7 +156,7 @@ pub fn run(args: &Args) -> Result<Answer> {
 
 /// What came of learning, and how long it took.
 struct Learning {
-    outcome: Outcome,
+    outcome: LearnOutcome,
     rounds: Vec<Round>,
     time: Duration,
     explanation: Option<(Explanation, Duration)>,
@@ -202,7 +202,7 @@ fn learn_built_in(
     let outcome = with_progress(limits, |limits| learner.learn(limits))?;
     let time = start.elapsed();
     let mut explanation = None;
-    if explain && matches!(outcome, Outcome::Minimal(_)) {
+    if explain && matches!(outcome, LearnOutcome::Minimal(_)) {
         // The limit is one for both.
         let left = Limits {
             time: limits.time.map(|limit| limit.saturating_sub(time)),
@@ -266,7 +266,7 @@ fn report(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
         if args.explain {
             text += &explanation::rounds_to_text(
                 &result.rounds,
-                matches!(outcome, Outcome::Minimal(_)),
+                matches!(outcome, LearnOutcome::Minimal(_)),
             );
             text += &match (learnt, &result.explanation) {
                 (Some(learnt), Some((explanation, time))) => {
@@ -279,7 +279,7 @@ fn report(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
         }
         output::print(&text)?;
     }
-    Ok(if matches!(outcome, Outcome::Minimal(_)) {
+    Ok(if matches!(outcome, LearnOutcome::Minimal(_)) {
         Answer::Yes
     } else {
         Answer::No
@@ -296,11 +296,11 @@ fn summary(data: &Dataset, result: &Learning) -> String {
         )
     };
     let mut text = match &result.outcome {
-        Outcome::Minimal(learnt) => format!(
+        LearnOutcome::Minimal(learnt) => format!(
             "# {} (terminal states not counted): proven minimal\n",
             size(learnt)
         ),
-        Outcome::Stopped {
+        LearnOutcome::Stopped {
             reason,
             at_least_states,
             at_least_cost,
@@ -322,7 +322,7 @@ fn summary(data: &Dataset, result: &Learning) -> String {
                 count(*at_least_states, "state")
             )
         }
-        Outcome::Contradictory(pairs) => format!(
+        LearnOutcome::Contradictory(pairs) => format!(
             "# {} of traces contradict each other\n",
             count(pairs.len(), "pair")
         ),
@@ -366,8 +366,8 @@ fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json:
         .learnt()
         .map(|learnt| serde_json::from_str::<serde_json::Value>(&learnt.machine.to_json()));
     let (proof, bound) = match outcome {
-        Outcome::Minimal(_) => ("minimal", None),
-        Outcome::Stopped {
+        LearnOutcome::Minimal(_) => ("minimal", None),
+        LearnOutcome::Stopped {
             reason,
             at_least_states,
             at_least_cost,
@@ -376,7 +376,7 @@ fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json:
             stop_name(*reason),
             Some(json!({ "states": at_least_states, "cost": at_least_cost })),
         ),
-        Outcome::Contradictory(_) => ("contradictory", None),
+        LearnOutcome::Contradictory(_) => ("contradictory", None),
     };
     let mut value = json!({
         "machine": machine.transpose()?,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use form_core::{AtomSet, BoundMachine, Dataset, Edge, Machine, Run};
-use form_learn::{Evidence, Explanation, Learnt, Level, Proof, Reason, Round};
+use form_learn::{Criterion, Explanation, Learnt, Proof, Reason, Round, TracePrefix};
 use serde_json::{Value, json};
 
 use super::stop_name;
@@ -76,7 +76,7 @@ struct Text<'a> {
     data: &'a Dataset,
     learnt: &'a Learnt,
     bound: BoundMachine,
-    shown: HashSet<Evidence>,
+    shown: HashSet<TracePrefix>,
     lines: Vec<String>,
 }
 
@@ -89,10 +89,10 @@ impl Text<'_> {
     fn reason(&mut self, edge: &Edge, reason: &Reason) {
         let machine = &self.learnt.machine;
         let (from, to) = (machine.state_name(edge.from), machine.state_name(edge.to));
-        if reason.level == Level::Size {
+        if reason.criterion == Criterion::Size {
             return self.proof(1, "forced by", &reason.proof);
         }
-        let what = match &reason.core {
+        let what = match &reason.forced {
             None => "the edge",
             Some(core) => {
                 let claim = if core.literals.atoms().next().is_none() {
@@ -110,19 +110,19 @@ impl Text<'_> {
         };
         let cost = self.learnt.cost;
         let ground = count(cost.ground, "literal");
-        let (by, among) = match reason.level {
-            Level::Size | Level::Ground => (
+        let (by, among) = match reason.criterion {
+            Criterion::Size | Criterion::Ground => (
                 "the fewest literals that name objects",
                 format!("with at most {ground} that name objects"),
             ),
-            Level::Negative => (
+            Criterion::Negative => (
                 "the fewest literals that name objects, then the fewest negations",
                 format!(
                     "with at most {ground} that name objects and {}",
                     count(cost.negative, "negation")
                 ),
             ),
-            Level::Order => ("the fixed order", "that come no later in it".to_owned()),
+            Criterion::Order => ("the fixed order", "that come no later in it".to_owned()),
         };
         self.line(
             1,
@@ -149,7 +149,7 @@ impl Text<'_> {
     }
 
     fn proof(&mut self, depth: usize, claim: &str, proof: &Proof) {
-        let traces = match proof.evidence.len() {
+        let traces = match proof.traces.len() {
             0 => "no trace at all".to_owned(),
             n => count(n, "trace"),
         };
@@ -159,7 +159,7 @@ impl Text<'_> {
             ", perhaps not all of them needed"
         };
         self.line(depth, format!("{claim} {traces}{perhaps}"));
-        for part in &proof.evidence {
+        for part in &proof.traces {
             let place = self.place(part);
             if self.shown.insert(*part) {
                 self.line(depth + 1, place);
@@ -171,7 +171,7 @@ impl Text<'_> {
     }
 
     /// Where the part of a trace is found, and how it ended.
-    fn place(&self, part: &Evidence) -> String {
+    fn place(&self, part: &TracePrefix) -> String {
         let place = self.data.describe(self.data.traces()[part.trace].0);
         if part.whole {
             format!("{place}, {}", part.kind)
@@ -188,7 +188,7 @@ impl Text<'_> {
 
     /// The observations of the part, with the state that the machine is in wherever it changes. Of many only those that
     /// matter to it: the first of their sort since the state was entered, and the last one.
-    fn observations(&self, part: &Evidence) -> String {
+    fn observations(&self, part: &TracePrefix) -> String {
         let machine = &self.learnt.machine;
         let steps = &self.data.traces()[part.trace].1.steps()[..part.length];
         let relevant = self.bound.relevant_atoms();
@@ -260,7 +260,7 @@ pub fn to_json(
     time: Duration,
 ) -> Result<Value> {
     let proof = |proof: &Proof| {
-        let traces = proof.evidence.iter().map(|part| {
+        let traces = proof.traces.iter().map(|part| {
             json!({
                 "trace": data.describe(data.traces()[part.trace].0).to_string(),
                 "observations": part.length,
@@ -280,12 +280,12 @@ pub fn to_json(
             let alternative = alternative
                 .map(|other| serde_json::from_str::<Value>(&other.machine.to_json()))
                 .transpose()?;
-            let core = reason.as_ref().and_then(|reason| reason.core.as_ref());
+            let core = reason.as_ref().and_then(|reason| reason.forced.as_ref());
             Ok(json!({
                 "from": machine.state_name(edge.from),
                 "to": machine.state_name(edge.to),
                 "formula": edge.formula.to_string(),
-                "level": reason.as_ref().map(|reason| level_name(reason.level)),
+                "level": reason.as_ref().map(|reason| criterion_name(reason.criterion)),
                 "proof": reason.as_ref().map(|reason| proof(&reason.proof)),
                 "core": core.map(|core| {
                     json!({ "literals": core.literals.to_string(), "proof": proof(&core.proof) })
@@ -302,11 +302,11 @@ pub fn to_json(
     }))
 }
 
-fn level_name(level: Level) -> &'static str {
-    match level {
-        Level::Size => "size",
-        Level::Ground => "ground",
-        Level::Negative => "negative",
-        Level::Order => "order",
+fn criterion_name(criterion: Criterion) -> &'static str {
+    match criterion {
+        Criterion::Size => "size",
+        Criterion::Ground => "ground",
+        Criterion::Negative => "negative",
+        Criterion::Order => "order",
     }
 }

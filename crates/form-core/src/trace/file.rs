@@ -1,7 +1,9 @@
 //! Trace files: JSON Lines, plain or gzipped, streamed in blocks of whole lines that all cores work on.
 
 use std::collections::{BTreeSet, HashSet};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -41,7 +43,25 @@ struct Block {
 }
 
 impl TraceFile {
-    /// Reads traces from `bytes`, gunzipping them if they are gzipped; `name` is what errors call the file.
+    /// Opens a trace file, gzipped or not.
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/all_yellow.jsonl");
+    /// use form_core::TraceFile;
+    /// let signature = TraceFile::open(path)?.signature()?;
+    /// let traces = TraceFile::open(path)?.traces(&signature)?;
+    /// assert_eq!((signature.len(), traces.len()), (13, 40));
+    /// # Ok::<(), form_core::Error>(())
+    /// ```
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let name = path.as_ref().display().to_string();
+        match File::open(path) {
+            Ok(file) => Self::new(&name, file),
+            Err(source) => Err(Error::Io { path: name, source }),
+        }
+    }
+
+    /// Reads traces from `bytes`, gzipped or not; errors call the file `name`.
     pub fn new(name: &str, bytes: impl Read + Send + 'static) -> Result<Self> {
         let mut bytes = BufReader::with_capacity(BLOCK, bytes);
         let io = |source| Error::Io {

@@ -2,4 +2,5 @@
 
 pub(crate) mod copies;
 pub(crate) mod grid_worlds;
+pub(crate) mod random_walks;
 pub(crate) mod worlds;

@@ -1,10 +1,10 @@
-//! The learning problem as one answer set program (Sections 2.3 and 3.3, Appendix E), in the paper's vocabulary.
+//! The learning problem as an answer set program for clingo (Sections 2.3 and 3.3, Appendix E), with the paper's predicates.
 //!
 //! Where the paper asks ILASP for rules, this program chooses the facts `ed`, `pos` and `neg` that stand for them
-//! (Appendix E), so that any answer set solver will do. The traces share their prefixes in a tree: a node is a time-step
-//! of all the traces that begin alike, and the root is before the first. The meaning is that of the runtime: a
-//! `forall` stays true until the state is left, the buffer starts when the state was last entered, and two edges are
-//! kept apart only by a literal that follows, never by the choice among instances of Listing 3.
+//! (Appendix E), so that any answer set solver will do. The traces are a prefix tree: a node is a time-step of all
+//! traces that begin alike, and the root is before the first. The meaning is that of the runtime: a `forall` stays true until
+//! the state is left, the buffer starts when the state was last entered, and two edges are kept apart only by an implied
+//! literal, never by the choice among instances of Listing 3.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,10 +13,10 @@ use form_core::{Atom, AtomSet, Kind, Signature, Trace};
 use form_formats::atom_to_asp;
 
 use crate::error::Result;
-use crate::problem::Options;
-use crate::vocabulary::{Candidate, vocabulary};
+use crate::options::Options;
+use crate::vocabulary::{LearnableAtom, vocabulary};
 
-/// The edges and literals to choose from, and what they must satisfy whatever the traces.
+/// The edges and literals to choose from, and the constraints on them that do not depend on traces.
 const MACHINE: &str = "\
 % The machine: edges, and the literals on them.
 { ed(X,Y,E) } :- slot(X,Y,E).
@@ -38,7 +38,7 @@ reached(Y) :- reached(X), ed(X,Y,_).
 :- ed(X,Y,E), E > 0, not ed(X,Y,E-1).
 ";
 
-/// Names of states are arbitrary: only one numbering of each acyclic machine is kept.
+/// Symmetry breaking: only one numbering of each acyclic machine is kept.
 const ACYCLIC: &str = "
 % Acyclic: edges lead to higher numbers (see the slots). Of the topological orders the one of a queue is kept: states
 % become ready with their last predecessor.
@@ -47,7 +47,7 @@ later(Y,X) :- ed(Z,Y,_), state(Y), state(X), X < Z.
 :- ready(Y,X), ready(Y+1,Z), Z < X.
 ";
 
-/// Names of states are arbitrary: only breadth-first numberings of cyclic machines are kept.
+/// Symmetry breaking: only breadth-first numberings of cyclic machines are kept.
 const CYCLIC: &str = "
 % Cycles are allowed. States are numbered breadth-first: by their first predecessor, which has a lower number.
 found(Y,X) :- ed(X,Y,_), state(Y), Y > 0, not sooner(Y,X).
@@ -56,7 +56,7 @@ sooner(Y,X) :- ed(Z,Y,_), state(Y), state(X), Z < X.
 :- found(Y,X), found(Y+1,Z), Z < X.
 ";
 
-/// The bias towards one sub-task a state.
+/// The bias towards one sub-task per state.
 const FORALL_ALONE: &str = "
 % Bias: a positive `forall` is the only literal of its edge.
 alone(X,Y,E) :- pos(X,Y,E,L), universal(L).
@@ -64,7 +64,7 @@ alone(X,Y,E) :- pos(X,Y,E,L), universal(L).
 :- alone(X,Y,E), neg(X,Y,E,_).
 ";
 
-/// How a machine runs over the tree, and what its runs must come to.
+/// The runs of a machine over the tree, and how they must end.
 const RUNS: &str = "
 % Listing 1 and ground atoms: whether static literals fail depends on the observation alone.
 holds(e_pred(P),I) :- instance(e_pred(P),O), observation(I,O).
@@ -107,11 +107,11 @@ const OBJECTIVE: &str = "
 #show ed/3. #show pos/4. #show neg/4.
 ";
 
-/// The problem of finding the smallest machine with so many states, the accepting and the rejecting one not counted, as
-/// a program whose optimal answer sets are those machines.
+/// The problem of finding the smallest machine with this number of states, accepting and rejecting ones not counted, as a program
+/// whose optimal answer sets are those machines.
 ///
 /// `ed(X,Y,E)` is an edge from state `X` to `Y`, the `E`-th of these; `pos(X,Y,E,L)` and `neg(X,Y,E,L)` are its literals.
-/// All the states are used: ask for one state, then two, … to find the fewest.
+/// All states are used: solve it for one state, then two, … to find the fewest.
 ///
 /// ```
 /// use form_core::{Kind, Signature, Trace};
@@ -173,24 +173,24 @@ pub(super) fn targets(states: usize, rejecting: bool, cyclic: bool) -> Vec<(Stri
     pairs
 }
 
-/// The atoms edges may be made of, what they are about, and which follow from which.
-fn write_literals(program: &mut String, signature: &Signature, candidates: &[Candidate]) {
+/// The vocabulary, its instances, and the implications between its atoms.
+fn write_literals(program: &mut String, signature: &Signature, vocabulary: &[LearnableAtom]) {
     program.push_str(
         "\n% The atoms that may stand on edges, and the instances of the quantified ones.\n",
     );
-    let terms: Vec<String> = candidates.iter().map(|c| atom_to_asp(&c.atom)).collect();
-    for (candidate, term) in candidates.iter().zip(&terms) {
-        let sort = if candidate.forall {
+    let terms: Vec<String> = vocabulary.iter().map(|a| atom_to_asp(&a.atom)).collect();
+    for (learnable, term) in vocabulary.iter().zip(&terms) {
+        let sort = if learnable.forall {
             "universal"
         } else {
             "static"
         };
         let _ = write!(program, "{sort}({term}).");
-        if candidate.ground {
+        if learnable.ground {
             let _ = write!(program, " ground({term}).");
         }
-        if matches!(candidate.atom, Atom::Quantified(_)) {
-            for id in candidate.mask.iter() {
+        if matches!(learnable.atom, Atom::Quantified(_)) {
+            for id in learnable.mask.iter() {
                 let instance = atom_to_asp(&signature.atom(id).clone().into());
                 let _ = write!(program, " instance({term},{instance}).");
             }
@@ -198,8 +198,8 @@ fn write_literals(program: &mut String, signature: &Signature, candidates: &[Can
         program.push('\n');
     }
     program.push_str("% Where the first holds, so does the second.\n");
-    for (a, first) in candidates.iter().zip(&terms) {
-        let implied = (candidates.iter().zip(&terms)).filter(|(b, _)| b.follows_from(a));
+    for (a, first) in vocabulary.iter().zip(&terms) {
+        let implied = (vocabulary.iter().zip(&terms)).filter(|(b, _)| b.follows_from(a));
         let facts: Vec<String> = implied
             .map(|(_, second)| format!("implies({first},{second})."))
             .collect();
@@ -207,7 +207,7 @@ fn write_literals(program: &mut String, signature: &Signature, candidates: &[Can
     }
 }
 
-/// The traces as a tree, and their distinct observations.
+/// The prefix tree of the traces, and their distinct observations.
 fn write_tree(program: &mut String, signature: &Signature, traces: &[Trace]) {
     let distinct: BTreeSet<&AtomSet> = traces.iter().flat_map(Trace::steps).collect();
     let numbers: BTreeMap<&AtomSet, usize> = distinct.into_iter().zip(0..).collect();

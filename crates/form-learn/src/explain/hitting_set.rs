@@ -1,15 +1,17 @@
-//! Choosing a few short traces that together refute many machines: a greedy answer to the problem of the smallest hitting
-//! set.
+//! A greedy hitting set: a few short trace prefixes that together refute many machines.
 //!
-//! To find what is needed by refuting the objects met on the way, and to ask again only with that, is the method of
-//! implicit hitting sets (Ignatiev, Previti, Liffiton and Marques-Silva 2015, there for unsatisfiable cores).
+//! One step of the implicit hitting set method for unsatisfiable cores (Ignatiev, Previti, Liffiton and Marques-Silva 2015),
+//! see `unsat_core`.
 
-/// Chooses beginnings of traces, by number and length, so that each machine is refuted by one of them.
+/// Chooses trace prefixes, by number and length, so that each machine is refuted by one of them.
 ///
-/// `failures[m][t]` says after how many observations of trace `t` machine `m` is wrong, if it is. `prices[t]` is what it
-/// costs to use a trace at all, in observations.
-pub(super) fn select(failures: &[&[Option<usize>]], prices: &[usize]) -> Vec<(usize, usize)> {
-    // How much of each trace is used, if it is used at all.
+/// `failures[m][t]` is the number of observations of trace `t` after which machine `m` is wrong, if it is. `prices[t]` is the
+/// fixed cost of using a trace, in observations.
+pub(super) fn greedy_hitting_set(
+    failures: &[&[Option<usize>]],
+    prices: &[usize],
+) -> Vec<(usize, usize)> {
+    // The used length of each trace, if it is used.
     let mut used: Vec<Option<usize>> = vec![None; prices.len()];
     let mut open = failures.to_vec();
     loop {
@@ -42,7 +44,7 @@ pub(super) fn select(failures: &[&[Option<usize>]], prices: &[usize]) -> Vec<(us
         .collect()
 }
 
-/// A longer use of a trace: how many more machines it refutes, and what it costs more.
+/// A longer prefix of a trace: the further machines that it refutes, and its further cost.
 #[derive(Clone, Copy)]
 struct Offer {
     trace: usize,
@@ -52,7 +54,7 @@ struct Offer {
 }
 
 impl Offer {
-    /// More machines for the cost, or just more of them.
+    /// More machines per cost, then more machines.
     fn beats(self, other: Self) -> bool {
         let (here, there) = (self.machines * other.cost, other.machines * self.cost);
         (here, self.machines) > (there, other.machines)
@@ -70,7 +72,8 @@ mod tests {
             [None, Some(9), Some(3)],
             [Some(4), None, Some(3)],
         ];
-        let select = |machines: &[&[Option<usize>]], price| select(machines, &[price; 3]);
+        let select =
+            |machines: &[&[Option<usize>]], price| greedy_hitting_set(machines, &[price; 3]);
         assert_eq!(select(&[], 10), []);
         assert_eq!(select(&[&a], 10), [(0, 2)]);
         // Two machines at once, although the trace is longer; not if it were much longer.
@@ -83,13 +86,16 @@ mod tests {
     fn a_trace_in_use_costs_only_what_it_gets_longer() {
         let first = [Some(1), None];
         let second = [Some(8), Some(3)];
-        assert_eq!(select(&[&first, &second], &[5, 5]), [(0, 8)]);
-        assert_eq!(select(&[&first, &second], &[5, 0]), [(0, 1), (1, 3)]);
+        assert_eq!(greedy_hitting_set(&[&first, &second], &[5, 5]), [(0, 8)]);
+        assert_eq!(
+            greedy_hitting_set(&[&first, &second], &[5, 0]),
+            [(0, 1), (1, 3)]
+        );
     }
 
     #[test]
     fn a_trace_without_observations_can_be_used() {
-        assert_eq!(select(&[&[Some(0)]], &[1]), [(0, 0)]);
-        assert_eq!(select(&[&[Some(0)]], &[0]), [(0, 0)]);
+        assert_eq!(greedy_hitting_set(&[&[Some(0)]], &[1]), [(0, 0)]);
+        assert_eq!(greedy_hitting_set(&[&[Some(0)]], &[0]), [(0, 0)]);
     }
 }

@@ -1,10 +1,10 @@
-//! What the program itself needs, and what the machine it runs on has: does it learn, are files written, how fast can it be?
+//! What the program itself needs, and what the computer has: does it learn, can it write files, which registers and memory are there?
 
 use std::io::IsTerminal;
 use std::path::Path;
 
 use form_core::{Kind, Recorder, Signature};
-use form_learn::{Learner, Limits, Options, Outcome};
+use form_learn::{LearnOutcome, Learner, Limits, Options};
 
 use super::{Part, State};
 
@@ -78,7 +78,7 @@ fn learning() -> State {
             learner.add(&recorder.finish(kind));
         }
         match learner.learn(&Limits::default()) {
-            Ok(Outcome::Minimal(learnt)) => Ok(learnt.states),
+            Ok(LearnOutcome::Minimal(learnt)) => Ok(learnt.states),
             Ok(_) => Err("no machine was found for two traces".to_owned()),
             Err(error) => Err(error.to_string()),
         }

@@ -1,11 +1,11 @@
-//! The figures as tables for a document.
+//! The figures as Markdown tables.
 
 use std::fmt::Write;
 use std::time::Duration;
 
 use super::{Point, Study};
 
-/// A study as a table, a task a row.
+/// A study as a table, one row per task.
 pub fn markdown(study: &Study, limit: Duration) -> String {
     let heads: Vec<String> = study.sizes.iter().map(|size| grouped(*size)).collect();
     let mut text = format!("| {} | {} |\n", study.varied, heads.join(" | "));

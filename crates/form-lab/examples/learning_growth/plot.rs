@@ -1,4 +1,4 @@
-//! The figures as a picture: a panel a study, the time on a logarithmic scale.
+//! The figures as a picture: one panel per study, the time on a logarithmic scale.
 
 use std::error::Error;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::Study;
 use super::table::grouped;
 
 const FONT: &str = "sans-serif";
-/// A task has the same colour in all panels; they are told apart by everyone.
+/// A task has the same colour in all panels (a palette for colour-blind readers).
 const COLOURS: [(&str, RGBColor); 4] = [
     ("AllYellow", RGBColor(0, 114, 178)),
     ("GreenButOne-NoLava", RGBColor(213, 94, 0)),
