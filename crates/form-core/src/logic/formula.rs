@@ -138,7 +138,7 @@ impl Formula {
         &self.nodes
     }
 
-    /// The atoms in the order they are written, with repetitions.
+    /// The atoms in order, with repetitions.
     pub fn atoms(&self) -> impl Iterator<Item = &Atom> {
         self.nodes.iter().filter_map(|node| match node {
             Node::Atom(atom) => Some(atom),
@@ -198,7 +198,7 @@ impl Formula {
         parts
     }
 
-    /// Computes a value bottom-up: `combine` gets each node with the values of its subformulae in order.
+    /// Computes a value bottom-up: `combine` takes each node with the values of its subformulae in order.
     pub fn fold<T>(&self, mut combine: impl FnMut(&Node, Vec<T>) -> T) -> T {
         let mut values: Vec<T> = Vec::new();
         for node in &self.nodes {
@@ -238,9 +238,9 @@ pub(crate) fn subformula_starts(nodes: &[Node]) -> Vec<usize> {
     starts
 }
 
-/// Dissolves a conjunction directly below a conjunction, and a disjunction below a disjunction, in one pass.
+/// Merges a conjunction directly below a conjunction, and a disjunction below a disjunction, in one pass.
 fn flatten_joins(nodes: Vec<Node>) -> Vec<Node> {
-    // Backwards, parents come first: `parents` holds, for each subformula still to come, the join it would merge into.
+    // Backwards, parents come first: `parents` has, for each subformula still to come, the join that it would merge into.
     let mut parents: Vec<Option<usize>> = vec![None];
     let mut flat: Vec<Node> = Vec::with_capacity(nodes.len());
     for node in nodes.into_iter().rev() {

@@ -11,7 +11,7 @@ use super::formula::{Formula, Node, subformula_starts};
 pub enum Notation {
     /// `forall X. yellow(X) and not lava`: canonical, what files contain.
     Ascii,
-    /// `∀X. yellow(X) ∧ ¬lava`: the paper's.
+    /// `∀X. yellow(X) ∧ ¬lava`: the paper's notation.
     Unicode,
 }
 
@@ -80,7 +80,7 @@ struct Written<'a> {
     notation: Notation,
 }
 
-/// What is still to be written, last first.
+/// The rest of the output, last first.
 enum Work {
     Text(&'static str),
     /// The subformula with its root at this index.
@@ -121,7 +121,7 @@ impl fmt::Display for Written<'_> {
                         Node::And(_) => self.notation.and(),
                         _ => self.notation.or(),
                     };
-                    // The children, last first: the stack turns them round.
+                    // The children, last first: the stack reverses them.
                     let mut child = root - 1;
                     for i in 0..node.children() {
                         if i > 0 {
@@ -191,7 +191,7 @@ impl QuantifiedAtom {
     }
 }
 
-/// Writes a quantified atom, naming its variables apart from every constant of the formula.
+/// Writes a quantified atom; the names of its variables differ from every constant of the formula.
 fn write_quantified(
     f: &mut fmt::Formatter<'_>,
     atom: &QuantifiedAtom,

@@ -1,8 +1,8 @@
-//! Are two machines equivalent? Exact, over a stated set of observations; if not, a shortest trace tells them apart.
+//! Equivalence of two machines, decided exactly over a stated set of observations; if they differ, with a shortest trace.
 //!
-//! The two machines run side by side on every compressed trace, breadth first. A pair of runs is a state, what has been
-//! seen of the atoms that still matter there, and the last observation where repeating it could matter: a compressed
-//! trace never repeats one.
+//! Breadth-first search over the product of the two machines on all compressed traces. A node has, for each machine, its state and
+//! the observed atoms that matter there, and the last observation where repeating it would matter: a compressed trace never
+//! repeats one.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -16,7 +16,7 @@ use crate::logic::atom_set::AtomSet;
 /// The result of [`compare`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Comparison {
-    /// No compressed trace over the observations tells them apart.
+    /// They behave alike on every compressed trace over the observations.
     Equivalent {
         /// How many different observations were tried.
         observations: usize,
@@ -38,10 +38,10 @@ pub struct Difference {
     pub second: Reaction,
 }
 
-/// How a machine reacted to an observation.
+/// The reaction of a machine to an observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reaction {
-    /// The state it is in now.
+    /// Its state after the observation.
     pub state: StateId,
     /// Whether it accepts, rejects or goes on.
     pub status: MachineStatus,
@@ -49,7 +49,7 @@ pub struct Reaction {
     pub reward: f64,
 }
 
-/// What counts as a difference.
+/// Which observations and differences count.
 #[derive(Clone, Debug)]
 pub struct CompareOptions {
     /// The observations that can occur.
@@ -70,10 +70,10 @@ impl Default for CompareOptions {
     }
 }
 
-/// What matters of a pair of runs, and the last observation where repeating it would.
+/// The parts of a pair of runs that matter, and the last observation where repeating it would matter.
 type Pair = ([(StateId, AtomSet); 2], Option<AtomSet>);
 
-/// A pair of runs, and the pair and the observation, by number, it was reached from.
+/// A pair of runs, and the numbers of its predecessor and of the observation that led to it.
 type Reached = ([Run; 2], Option<(usize, usize)>);
 
 /// Compares two machines bound to the same signature.
@@ -127,7 +127,7 @@ pub fn compare(
             if a.status != MachineStatus::Running {
                 continue;
             }
-            // Would the same observation do something if it came again? Only then must it be kept apart.
+            // The last observation is part of the node only if repeating it would do something.
             let mut again = runs.clone();
             let repeated = step_both(&mut again, machines, observation);
             let matters = key(&again, machines) != key(&runs, machines)

@@ -8,8 +8,8 @@
 //! u0 -> u1    : forall X. yellow(X)
 //! u1 -> u_acc : goal => 0.5
 //! ```
-//! A line `states u0, u1, …` declares the states; without it they are those that are mentioned, the initial one first
-//! and the terminal ones last.
+//! A line `states u0, u1, …` declares the states; without it they are those that are mentioned, the initial one first and the
+//! terminal ones last.
 
 use std::fmt;
 use std::str::FromStr;
@@ -210,7 +210,7 @@ pub fn written_reward(reward: f64) -> String {
 }
 
 impl Machine {
-    /// Whether the order of the states is the one that reading the edges alone would give.
+    /// Whether the order of the states is that of their first mention.
     fn states_are_implied(&self) -> bool {
         let mut implied = vec![self.initial()];
         let mut seen = vec![false; self.states().len()];
@@ -233,7 +233,7 @@ impl Machine {
 mod tests {
     use super::*;
 
-    /// Places on edges were once those within the line.
+    /// Places on edges were once relative to the line.
     #[test]
     fn mistakes_are_shown_at_their_place() {
         let start = "initial u0\naccept u_acc\n";

@@ -1,5 +1,5 @@
-//! The machines: their definition and validation, files, the compiled form, checking, grounding, comparison and
-//! drawing (paper, Section 3.2).
+//! The machines: definition and validation, files, the compiled form, runs, checking, grounding, comparison and drawing (paper,
+//! Section 3.2).
 
 pub(crate) mod bound;
 pub(crate) mod builder;

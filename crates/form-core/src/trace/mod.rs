@@ -1,4 +1,4 @@
-//! The traces: recording, reading and writing them, replaying a machine on them, and sets of them.
+//! The traces: recording, reading and writing, replaying a machine, and data sets.
 
 pub(crate) mod archive;
 pub(crate) mod dataset;

@@ -1,4 +1,4 @@
-//! Traces, their kinds, and what it means for a machine to agree with one.
+//! Traces, their kinds, and consistency of a machine with a trace.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ impl Kind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Goal, Self::DeadEnd, Self::Incomplete];
 
-    /// As trace files write it.
+    /// As in trace files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Goal => "goal",
@@ -33,7 +33,7 @@ impl Kind {
         }
     }
 
-    /// Where a machine must be after a trace of this kind.
+    /// The status that a machine must have after a trace of this kind.
     pub fn expected(self) -> MachineStatus {
         match self {
             Self::Goal => MachineStatus::Accepted,
@@ -59,28 +59,28 @@ impl FromStr for Kind {
     }
 }
 
-/// A compressed sequence of observations and how it ended.
+/// A compressed sequence of observations, and how the episode ended.
 ///
-/// Every strict prefix of a trace is incomplete: had the episode ended earlier, the environment would have said so.
+/// Every strict prefix of a trace is incomplete: the episode went on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Trace {
     kind: Kind,
     steps: Vec<AtomSet>,
 }
 
-/// How a machine disagrees with a trace. Any of these makes the trace a counterexample.
+/// How a machine is inconsistent with a trace, which is then a counterexample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disagreement {
     /// The number of observations after which the machine was wrong.
     pub after: usize,
-    /// What the trace says of the episode then.
+    /// The status that the trace requires then.
     pub expected: MachineStatus,
-    /// What the machine says.
+    /// The status of the machine.
     pub reached: MachineStatus,
 }
 
 impl Trace {
-    /// Compresses the observations: empty ones are dropped, equal consecutive ones collapse.
+    /// Compresses the observations: empty ones are dropped, equal consecutive ones count once.
     pub fn new(kind: Kind, observations: impl IntoIterator<Item = AtomSet>) -> Self {
         let mut compressor = Compressor::default();
         let steps = observations
@@ -100,12 +100,12 @@ impl Trace {
         &self.steps
     }
 
-    /// The first disagreement of a machine with the trace, if there is one.
+    /// The first inconsistency of a machine with the trace, if any.
     pub fn disagreement(&self, machine: &BoundMachine) -> Option<Disagreement> {
         disagreement(machine, self.kind, &self.steps)
     }
 
-    /// The line of a trace file.
+    /// The trace as a line of a trace file.
     pub fn to_json(&self, signature: &Signature) -> String {
         let steps: Vec<Vec<String>> = self
             .steps
@@ -189,7 +189,7 @@ mod tests {
             Some((1, Running, Accepted))
         );
         assert_eq!(verdict(Kind::Goal, &[]), Some((0, Accepted, Running)));
-        // A repeated observation is no step: nothing comes after the goal here.
+        // A repeated observation is dropped: nothing comes after the goal here.
         assert_eq!(verdict(Kind::Goal, &["goal", "goal"]), None);
     }
 }

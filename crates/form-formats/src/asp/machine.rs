@@ -1,4 +1,4 @@
-//! The machine and a trace as answer set programs, in the vocabulary of the paper (Sections 2.3 and 3.3, Appendix E).
+//! A machine and a trace as answer set programs, with the paper's predicates (Sections 2.3 and 3.3, Appendix E).
 //!
 //! The meaning is that of the runtime, which differs from the paper's listings where they contradict its definitions:
 //! - a `forall` stays true until the state is left, where Listing 2 makes it true at the first such step only;
@@ -53,10 +53,10 @@ overlap(X,Y,Z) :- ed(X,Y,D), ed(X,Z,E), Y < Z, not exclusive(X,D,E), not exclusi
 ";
 
 /// The machine as an answer set program that, together with a trace (see [`trace_to_asp`]), derives `st(T,X)`, the state
-/// before step `T`, and `accepted` or `rejected` after the last; `overlap(X,Y,Z)` warns of edges from `X` to `Y` and to `Z`
-/// that nothing keeps apart.
+/// before step `T`, and `accepted` or `rejected` after the last; `overlap(X,Y,Z)` warns of edges from `X` to `Y` and to `Z` that can
+/// hold together.
 ///
-/// With a signature the program includes its atoms; without one they must be added as `observable` facts.
+/// With a signature the program contains its atoms; without one they must be added as `observable` facts.
 ///
 /// ```
 /// let machine: form_core::Machine = "
@@ -114,7 +114,7 @@ pub fn to_asp(machine: &Machine, signature: Option<&Signature>) -> String {
     program
 }
 
-/// A trace as facts: `obs(o,T)` for what was observed at step `T`, `step(T)` for every step from 0, and `last(T)`.
+/// A trace as facts: `obs(o,T)` for each atom observed at step `T`, `step(T)` for every step from 0, and `last(T)`.
 pub fn trace_to_asp(steps: &[AtomSet], signature: &Signature) -> String {
     let mut facts = String::new();
     for (t, observation) in steps.iter().enumerate() {
@@ -131,9 +131,9 @@ pub fn trace_to_asp(steps: &[AtomSet], signature: &Signature) -> String {
     facts
 }
 
-/// An atomic formula as the term that stands for it in `pos` and `neg`: `obs(yellow(o1))`, `e_pred(blue)`, `a_pred(blue)`.
+/// The term of an atomic formula in `pos` and `neg`: `obs(yellow(o1))`, `e_pred(blue)`, `a_pred(blue)`.
 ///
-/// Different atoms are different terms, whatever their names; what clingo prints is what was written.
+/// Different atoms have different terms, and clingo prints a term as it was written.
 pub fn atom_to_asp(atom: &Atom) -> String {
     condition(atom) + ")"
 }
@@ -161,7 +161,7 @@ fn write_instances(program: &mut String, machine: &Machine) {
 /// A condition on step `T` that may be negated.
 #[derive(Clone)]
 struct Literal {
-    /// `obs(goal`, `e_pred(blue`, `part(3`: all but `,T)`; empty for what always holds.
+    /// `obs(goal`, `e_pred(blue`, `part(3`: all but `,T)`; empty for `true`.
     condition: String,
     positive: bool,
 }
@@ -183,7 +183,7 @@ enum Normal {
     Or(Vec<Literal>),
 }
 
-/// Writes the facts and rules of an edge: one numbered edge for each top-level disjunct.
+/// Writes the facts and rules of an edge: one numbered edge per top-level disjunct.
 fn write_edge(
     program: &mut String,
     machine: &Machine,
@@ -231,7 +231,7 @@ fn write_edge(
     }
 }
 
-/// The normal form of a formula; rules for the parts it needs go to `program`.
+/// The normal form of a formula; rules for its parts go to `program`.
 fn normal(formula: &Formula, program: &mut String, parts: &mut usize) -> Normal {
     let mut polarities = formula.polarities().into_iter();
     formula.fold(|node, children: Vec<Normal>| {
@@ -246,7 +246,7 @@ fn normal(formula: &Formula, program: &mut String, parts: &mut usize) -> Normal 
                 condition: condition(atom),
                 positive,
             }),
-            // The polarity has done its work already.
+            // The polarity of the operand includes this negation.
             Node::Not => children.into_iter().next().expect("`not` has an operand"),
             Node::And(_) | Node::Or(_) => {
                 let mut literals = Vec::with_capacity(children.len());

@@ -1,9 +1,9 @@
 //! Names and atoms as terms of answer set programs.
 //!
-//! A name that is a constant there (a small letter, then letters, digits and `_`) stays as it is; every other one becomes
-//! a string, and an atom whose predicate is such a name becomes a tuple: `yellow(o1)`, `"Goal"`, `("Yellow",o1)`. Names
-//! consist of letters, digits and `_`, so a string needs no escapes and nothing can end it early. The writing is
-//! injective: constants, strings, functions and tuples are different terms.
+//! A name that is a constant in ASP (a small letter, then letters, digits and `_`) stays as it is; every other one becomes a
+//! string, and an atom with such a predicate becomes a tuple: `yellow(o1)`, `"Goal"`, `("Yellow",o1)`. Names consist of letters,
+//! digits and `_`, so a string needs no escapes. The mapping is injective: constants, strings, functions and tuples are different
+//! terms.
 
 use form_core::{Name, QuantifiedAtom, Term};
 
@@ -12,7 +12,7 @@ pub(super) fn name(name: &str) -> String {
     let mut chars = name.chars();
     let constant = chars.next().is_some_and(|c| c.is_ascii_lowercase())
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_');
-    // `not` is no name of ours, but it would be the one keyword among the constants.
+    // `not` is a reserved word here, too; it would be the only keyword among the constants.
     if constant && name != "not" {
         name.to_owned()
     } else {
@@ -28,7 +28,7 @@ pub(super) fn application(predicate: &Name, constants: &[Name]) -> String {
     )
 }
 
-/// A quantified atom with program variables in place of its own, which matches its instances.
+/// A quantified atom with ASP variables, which matches its instances.
 pub(super) fn pattern(atom: &QuantifiedAtom) -> String {
     applied(
         atom.predicate(),
@@ -39,8 +39,8 @@ pub(super) fn pattern(atom: &QuantifiedAtom) -> String {
     )
 }
 
-/// What stands for a quantified atom: its predicate, as in the paper, if it is `p(X)`; else the atom with `var(0)`,
-/// `var(1)`, … for its variables.
+/// The key of a quantified atom: its predicate, as in the paper, if it is `p(X)`; else the atom with `var(0)`, `var(1)`, … for its
+/// variables.
 pub(super) fn key(atom: &QuantifiedAtom) -> String {
     match atom.terms() {
         [Term::Variable(_)] => name(atom.predicate().as_str()),

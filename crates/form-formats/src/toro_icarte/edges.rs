@@ -1,9 +1,8 @@
-//! The edges out of one state of a Toro Icarte machine: which self-loops can be left out, and which observations match
-//! nothing.
+//! The edges out of one state of a Toro Icarte machine: which self-loops are redundant, and which observations match no edge.
 //!
-//! Staying is implied here, so a self-loop without reward says nothing unless it keeps a later edge from firing. Both
-//! questions are decided on disjunctive normal forms; where these grow large, the self-loop stays and the unmatched
-//! observations become one edge with a negated formula, which means the same and is only longer.
+//! A machine of this project stays where no edge fires, so a self-loop without reward is redundant unless it keeps a later edge from
+//! firing. Both questions are decided on disjunctive normal forms; where these grow large, the self-loop stays and the unmatched
+//! observations become one edge with a negated formula, which is equivalent and longer.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +18,7 @@ const MOST_NODES: usize = 4096;
 pub(super) struct StateEdges<'a> {
     /// The edges to keep, in order.
     pub(super) kept: Vec<&'a SourceEdge>,
-    /// Formulae for what matches no edge, in a state with an explicit self-loop.
+    /// Formulae of the observations that match no edge, in a state with an explicit self-loop.
     pub(super) dead_ends: Vec<Formula>,
 }
 
@@ -61,9 +60,9 @@ fn small_signature(edges: &[&SourceEdge]) -> Option<Signature> {
     (ground.len() <= MOST_ATOMS).then(|| ground.into_iter().cloned().collect())
 }
 
-/// All edges but the self-loops that pay nothing and that no later edge overlaps.
+/// All edges but redundant self-loops: those without reward that no later edge overlaps.
 fn kept_edges<'a>(edges: &[&'a SourceEdge], signature: Option<&Signature>) -> Vec<&'a SourceEdge> {
-    // What the later edges match; `None` once that is too large to say.
+    // The observations that later edges match; `None` once their normal form is too large.
     let mut later: Option<Vec<Cube>> = Some(Vec::new());
     let mut kept = Vec::with_capacity(edges.len());
     for edge in edges.iter().rev() {

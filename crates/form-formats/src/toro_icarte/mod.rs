@@ -8,9 +8,9 @@
 //! (1,2,'g&!n',ConstantRewardFunction(1))
 //! ```
 //! The older generation has no `[…]` line: there a state is terminal if it has no outgoing edge, or only a self-loop
-//! labelled `True`. Their terminal states say nothing of success. Here an edge into any of them leads to the accepting
-//! state `u_acc` if it pays a positive reward, else to the rejecting state `u_rej`; rewards are kept. If none pays a
-//! positive reward, `u_acc` exists and cannot be reached. State 3 is called `u3`, state -3 `u_m3`.
+//! labelled `True`. Their terminal states do not distinguish success from failure. Here an edge into any of
+//! them leads to the accepting state `u_acc` if it pays a positive reward, else to the rejecting state `u_rej`; rewards are kept. If
+//! none pays a positive reward, `u_acc` is unreachable. State 3 is named `u3`, state -3 `u_m3`.
 
 mod edges;
 mod meaning;

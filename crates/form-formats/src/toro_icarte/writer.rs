@@ -1,9 +1,9 @@
 //! Writes machines as Toro Icarte et al. read them; see the reader for the format.
 //!
-//! Their runtime keeps one formula for each pair of states and tries the targets in the order of the lines. Parallel
-//! edges are therefore joined, and an edge that moves before an earlier one by that excludes the earlier one's formula.
-//! Staying has to be said: the last line of a state is a self-loop on whatever matches no other edge. Ground atoms are
-//! written without spaces, `on(a,b)`; their runtime looks the text up among the names of the true propositions.
+//! The original runtime keeps one formula per pair of states and tries the targets in the order of the lines. So parallel edges are
+//! joined, and an edge that thereby moves before an earlier one excludes the formula of the earlier one. Staying is explicit: the
+//! last line of a state is a self-loop for all observations that match no other edge. Ground atoms have no spaces, `on(a,b)`: the
+//! runtime compares the text with the names of the true propositions.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -14,21 +14,21 @@ use form_core::{
     dnf,
 };
 
-/// The most cubes that an edge's formula may have, and those of all edges between two states together.
+/// The maximum number of cubes of an edge's formula, and of all edges between two states together.
 const MOST_CUBES: usize = 128;
 const MOST_CUBES_OF_A_LINE: usize = 4096;
 
-/// The most atoms on the edges of a state.
+/// The maximum number of atoms on the edges of a state.
 const MOST_ATOMS: usize = 1 << 14;
 
-/// The most nodes that the edges of a state may come to, once each excludes those it moves before.
+/// The maximum number of nodes in the formulae of a state, with the exclusions of overtaken edges.
 const MOST_NODES: usize = 1 << 18;
 
-/// Writes a machine in the newer generation of their format. State 3 is the machine's fourth.
+/// Writes a machine in the newer generation of the format. State 3 is the machine's fourth.
 ///
-/// Fails where an edge has a quantifier, where parallel edges pay differently, where a rewarded self-loop leaves
-/// observations on which the machine stays without reward, and where the sign of a reward contradicts its terminal
-/// state: their format tells success from failure by nothing else.
+/// Fails where an edge has a quantifier, where parallel edges have different rewards, where a rewarded self-loop leaves observations
+/// on which the machine stays without reward, and where the sign of a reward contradicts its terminal state: the format
+/// distinguishes success from failure by nothing else.
 pub fn write_toro_icarte(machine: &Machine) -> Result<String> {
     let mut outgoing = vec![Vec::new(); machine.states().len()];
     for (id, edge) in machine.edge_ids().zip(machine.edges()) {

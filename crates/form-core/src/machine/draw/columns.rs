@@ -115,7 +115,7 @@ fn stack(
     }
 }
 
-/// How many links each state is away from the initial one; states out of reach are one further than all others.
+/// The distance of each state from the initial one in links; unreachable states are one further than all others.
 fn distances(states: usize, links: &[Link], initial: usize) -> Vec<usize> {
     let mut successors: Vec<Vec<usize>> = vec![Vec::new(); states];
     for link in links {

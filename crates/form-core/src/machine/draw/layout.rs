@@ -1,8 +1,7 @@
-//! Where the states and labels of a picture go: the Sugiyama method of `dagre`, left to right.
+//! The layout of a picture: the Sugiyama method (layered drawing) of `dagre`, left to right.
 //!
-//! Every label is a box that `dagre` gives a place of its own, so labels never cover each other or a state. Machines too
-//! large to be looked at as a whole, or that `dagre` cannot arrange, are put into plain columns by distance from the
-//! initial state.
+//! Every label is a box for `dagre`, so labels never cover each other or a state. Large machines, and those that `dagre` cannot
+//! arrange, get plain columns by distance from the initial state.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,10 +33,9 @@ pub(super) struct Link {
     pub(super) label: Size,
 }
 
-/// A routed edge: the points it goes through between its states, and which of them is the middle of its label.
+/// A routed edge: its points between its states, and which of them is the middle of its label.
 ///
-/// Around each point, as far as its column reaches, the edge should keep its level: other boxes of the column stand above
-/// and below.
+/// Around each point, within its column, the edge should stay horizontal: other boxes of the column are above and below.
 #[derive(Clone, Debug)]
 pub(super) struct Route {
     pub(super) points: Vec<Point>,
@@ -52,21 +50,21 @@ pub(super) struct Layout {
     pub(super) routes: Vec<Route>,
 }
 
-/// Between neighbours in a column.
+/// The distance between neighbours in a column.
 pub(super) const STATE_GAP: f64 = 34.0;
-/// Between edges that pass each other.
+/// The distance between edges that pass each other.
 pub(super) const EDGE_GAP: f64 = 16.0;
-/// Between a column of states and the next; a column of labels stands in the middle.
+/// The distance between two columns of states; a column of labels is in the middle.
 pub(super) const COLUMN_GAP: f64 = 76.0;
-/// Room left of the initial state for the arrow that marks it.
+/// Space left of the initial state for the arrow that marks it.
 const START: Size = Size {
     width: 2.0,
     height: 2.0,
 };
 
-/// Up to so many links `dagre` finds the best columns, beyond that good ones.
+/// Up to this number of links `dagre` computes optimal ranks (network simplex), beyond it good ones (longest path).
 const SMALL: usize = 150;
-/// `dagre` recurses along paths and slows down: beyond so many states or links there are plain columns.
+/// Beyond this number of states or links the layout has plain columns: `dagre` recurses along paths and slows down.
 const MANY_STATES: usize = 500;
 const MANY_LINKS: usize = 200;
 
@@ -80,7 +78,7 @@ pub(super) fn arrange(states: &[Size], links: &[Link], initial: usize) -> Layout
     layout
 }
 
-/// Tells every point of every route how far its column reaches.
+/// Sets the half width of the column at every point of every route.
 fn measure_columns(layout: &mut Layout, states: &[Size], links: &[Link]) {
     // All boxes of a column have the same middle; rounding makes it a key.
     let key = |point: &Point| (point.x * 4.0).round() as i64;
@@ -102,7 +100,7 @@ fn measure_columns(layout: &mut Layout, states: &[Size], links: &[Link]) {
     }
 }
 
-/// The layout by `dagre`, unless it left something without a place.
+/// The layout by `dagre`, unless something has no place in it.
 fn layered(states: &[Size], links: &[Link], initial: usize) -> Option<Layout> {
     let mut graph: Graph<NodeLabel, EdgeLabel> = Graph::with_options(GraphOptions {
         directed: true,
@@ -115,8 +113,8 @@ fn layered(states: &[Size], links: &[Link], initial: usize) -> Option<Layout> {
         ..NodeLabel::default()
     };
     let key = |state: usize| format!("s{state}");
-    // Cycles are cut where a walk from the first node closes them: the initial state goes first, so edges back to it
-    // are drawn as going back.
+    // Cycles are cut where a depth-first search from the first node closes them: the initial state is first, so edges back to it are
+    // drawn backwards.
     graph.set_node("start", Some(node(START)));
     graph.set_node(key(initial), Some(node(states[initial])));
     for (i, size) in states.iter().enumerate().filter(|(i, _)| *i != initial) {
@@ -164,7 +162,7 @@ fn layered(states: &[Size], links: &[Link], initial: usize) -> Option<Layout> {
         routes.push(if link.from == link.to {
             alone(label)
         } else {
-            // The first and last points lie on boxes around the states; the picture finds better ones.
+            // The first and last points lie on boxes around the states; the curves find better ones.
             let inner = routed
                 .points
                 .get(1..routed.points.len().saturating_sub(1))?;
@@ -179,7 +177,7 @@ fn layered(states: &[Size], links: &[Link], initial: usize) -> Option<Layout> {
     })
 }
 
-/// The route that only passes its label.
+/// The route through its label alone.
 pub(super) fn alone(label: Point) -> Route {
     Route {
         points: vec![label],
@@ -188,7 +186,7 @@ pub(super) fn alone(label: Point) -> Route {
     }
 }
 
-/// The route through these points, of which the one next to `label` is moved there.
+/// The route through these points, of which the nearest to `label` is moved there.
 fn through(mut points: Vec<Point>, label: Point) -> Route {
     let distance = |p: &Point| (p.x - label.x).abs() + (p.y - label.y).abs();
     let nearest = (points.iter().enumerate())

@@ -1,4 +1,4 @@
-//! A machine as a listing: states in order, under each its edges in the order in which they are tried.
+//! A machine as text: states in order, under each its edges in the order in which they are tried.
 //!
 //! ```text
 //! all_yellow: 2 states + accept, 2 edges
@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use super::{Role, columns, formula_text, reward_text, role};
 use crate::machine::machine::{Edge, Machine};
 
-/// The machine as aligned text for people, in the paper's notation.
+/// The machine as aligned text, in the paper's notation.
 ///
 /// ```
 /// let machine: form_core::Machine = "
