@@ -13,7 +13,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use form_core::{Dataset, Trace};
 use form_learn::asp::{learn_with_clingo, learn_with_ilasp, to_asp, to_ilasp};
-use form_learn::{Explanation, LearnOutcome, Learner, Limits, Options, Round};
+use form_learn::{Explanation, LearnOutcome, Learner, Limits, Options, Round, StopReason};
 
 use crate::output::count;
 use crate::{Answer, input, output};
@@ -243,3 +243,13 @@ fn with_progress<T>(limits: &Limits, work: impl FnOnce(&Limits) -> T) -> T {
 
 /// The time between two progress lines.
 const PAUSE: Duration = Duration::from_secs(5);
+
+/// A limit as JSON output names it.
+fn stop_name(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Time => "time",
+        StopReason::States => "states",
+        StopReason::Memory => "memory",
+        StopReason::Interrupted => "interrupted",
+    }
+}

@@ -31,7 +31,7 @@ struct Prefix {
 /// A trace, or a prefix of one. As a counterexample it refutes every machine that is wrong after its observations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TracePrefix {
-    /// The number of the trace, as [`Learner::add`](crate::Learner::add) returned it.
+    /// The number of the trace, as it was returned when the trace was added.
     pub trace: usize,
     /// The number of its observations, from the first.
     pub length: usize,

@@ -9,7 +9,7 @@ use form_core::{AtomSet, BoundMachine, Dataset, Edge, Machine, Run};
 use form_learn::{Criterion, Explanation, Learnt, Proof, Reason, Round, TracePrefix};
 use serde_json::{Value, json};
 
-use super::report::stop_name;
+use super::stop_name;
 use crate::output::count;
 
 /// The explanation as comments of a machine file.

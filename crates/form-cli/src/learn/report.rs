@@ -7,7 +7,7 @@ use form_core::{Contradiction, ContradictionReason, Dataset};
 use form_learn::{LearnOutcome, Learnt, Round, StopReason};
 use serde_json::json;
 
-use super::{Args, Learning, explanation};
+use super::{Args, Learning, explanation, stop_name};
 use crate::Answer;
 use crate::output::{self, count};
 
@@ -111,16 +111,6 @@ fn rounds_to_text(rounds: &[Round]) -> String {
         )
     };
     rounds.iter().map(line).collect()
-}
-
-/// A limit as JSON output names it.
-pub fn stop_name(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::Time => "time",
-        StopReason::States => "states",
-        StopReason::Memory => "memory",
-        StopReason::Interrupted => "interrupted",
-    }
 }
 
 fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json::Value> {

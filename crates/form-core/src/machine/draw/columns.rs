@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::layout::{COLUMN_GAP, EDGE_GAP, Layout, Link, Point, STATE_GAP, Size, alone};
+use super::geometry::{COLUMN_GAP, EDGE_GAP, Layout, Link, Point, Route, STATE_GAP, Size};
 
 /// States in columns by distance from the initial state, the unreachable ones in the last; labels in columns between.
 pub(super) fn columns(states: &[Size], links: &[Link], initial: usize) -> Layout {
@@ -92,7 +92,7 @@ pub(super) fn columns(states: &[Size], links: &[Link], initial: usize) -> Layout
     }
     Layout {
         states: places,
-        routes: labels.into_iter().map(alone).collect(),
+        routes: labels.into_iter().map(Route::alone).collect(),
     }
 }
 

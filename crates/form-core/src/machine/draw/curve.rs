@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::layout::{Point, Route, Size};
+use super::geometry::{Point, Route, Size};
 
 /// The distance between the tip of an arrow and the border of the state.
 const AIR: f64 = 2.0;

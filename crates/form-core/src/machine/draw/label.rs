@@ -2,7 +2,7 @@
 //!
 //! The width of text is estimated from its letters, since the reader's fonts are unknown.
 
-use super::layout::{Link, Size};
+use super::geometry::{Link, Size};
 use super::{formula_text, is_wide, reward_text, wrapped};
 use crate::machine::machine::{Edge, Machine};
 

@@ -5,7 +5,9 @@
 mod columns;
 mod curve;
 pub(crate) mod dot;
+mod geometry;
 mod label;
+mod layered;
 mod layout;
 pub(crate) mod mermaid;
 pub(crate) mod svg;

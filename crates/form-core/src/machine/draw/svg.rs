@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use super::curve::{self, Arrow, Course, Outline, Port, number};
+use super::geometry::{Layout, Link, Point, Size};
 use super::label::{BETWEEN, Drawn, LINE, Label, box_height, drawn_edges, text_width};
-use super::layout::{self, Layout, Link, Point, Size};
+use super::layout;
 use super::{Role, role};
 use crate::machine::machine::Machine;
 
