@@ -6,7 +6,7 @@
 //! `commands` runs the others, `printed` compares what
 //! they print, `links` follows the links, `made_up` tests all of it on pages with mistakes.
 
-mod commands;
+pub mod commands;
 mod kinds;
 mod links;
 mod made_up;

@@ -10,6 +10,7 @@ mod commands;
 mod evaluating;
 mod explain;
 mod faults;
+mod help;
 #[cfg(target_os = "linux")]
 mod memory;
 mod program;
