@@ -283,13 +283,9 @@ impl BoundFormula {
 /// A connective whose operands are being compiled.
 enum Frame {
     Not,
-    /// The number of operands still to come, and the two successors of the next one.
-    And {
-        left: u32,
-        then: Target,
-        otherwise: Target,
-    },
-    Or {
+    /// A conjunction or disjunction: the number of operands still to come, and the two successors of the next one.
+    Join {
+        is_and: bool,
         left: u32,
         then: Target,
         otherwise: Target,
@@ -316,19 +312,10 @@ fn compile(
                 (then, otherwise) = (otherwise, then);
                 continue;
             }
-            BoundNode::And(left) => {
-                let left = *left;
-                frames.push(Frame::And {
-                    left,
-                    then,
-                    otherwise,
-                });
-                continue;
-            }
-            BoundNode::Or(left) => {
-                let left = *left;
-                frames.push(Frame::Or {
-                    left,
+            BoundNode::And(left) | BoundNode::Or(left) => {
+                frames.push(Frame::Join {
+                    is_and: matches!(node, BoundNode::And(_)),
+                    left: *left,
                     then,
                     otherwise,
                 });
@@ -347,35 +334,22 @@ fn compile(
         }
         // An operand is complete: its predecessor continues here, or the connective is complete too.
         while let Some(frame) = frames.last_mut() {
-            match frame {
-                Frame::Not | Frame::And { left: 1, .. } | Frame::Or { left: 1, .. } => {
-                    frames.pop();
-                    continue;
-                }
-                Frame::And { left, then, .. } => {
-                    *left -= 1;
-                    *then = start;
-                }
-                Frame::Or {
-                    left, otherwise, ..
-                } => {
-                    *left -= 1;
-                    *otherwise = start;
-                }
-            }
-            if let Frame::And {
-                then: t,
-                otherwise: o,
-                ..
-            }
-            | Frame::Or {
-                then: t,
-                otherwise: o,
-                ..
+            let Frame::Join {
+                is_and,
+                left: left @ 2..,
+                then: next_then,
+                otherwise: next_otherwise,
             } = frame
-            {
-                (then, otherwise) = (*t, *o);
+            else {
+                frames.pop();
+                continue;
+            };
+            *left -= 1;
+            match is_and {
+                true => *next_then = start,
+                false => *next_otherwise = start,
             }
+            (then, otherwise) = (*next_then, *next_otherwise);
             break;
         }
     }

@@ -152,35 +152,17 @@ impl Runs<'_> {
             .explored
             .as_ref()
             .map(|e| e.together.get(&(first, second)));
-        let state = self.state;
-        findings.overlaps.push(match in_a_run {
-            Some(Some(witness)) => {
-                let witness = witness.clone();
-                Overlap {
-                    state,
-                    first,
-                    second,
-                    witness,
-                    in_a_run: Some(true),
-                }
-            }
-            Some(None) => Overlap {
-                state,
-                first,
-                second,
-                witness,
-                in_a_run: Some(false),
-            },
-            None => {
-                let in_a_run = (!self.tracked).then_some(true);
-                Overlap {
-                    state,
-                    first,
-                    second,
-                    witness,
-                    in_a_run,
-                }
-            }
+        let (witness, in_a_run) = match in_a_run {
+            Some(Some(better)) => (better.clone(), Some(true)),
+            Some(None) => (witness, Some(false)),
+            None => (witness, (!self.tracked).then_some(true)),
+        };
+        findings.overlaps.push(Overlap {
+            state: self.state,
+            first,
+            second,
+            witness,
+            in_a_run,
         });
     }
 

@@ -136,7 +136,7 @@ proptest! {
         prop_assert_eq!(svg, to_svg(&machine));
     }
 
-    /// One line a state, one an edge, whatever the names.
+    /// One line per state and one per edge, for any names.
     #[test]
     fn texts_have_a_line_for_everything(machine in machines()) {
         let (states, edges) = (machine.states().len(), machine.edges().len());

@@ -56,7 +56,7 @@ fn both_find_the_same_states_and_cost() {
             outcome @ LearnOutcome::Contradictory(_) => panic!("problem {seed}: {outcome:?}"),
         }
     }
-    // Far more than are lost on a slow machine.
+    // Far more than are lost on a slow computer.
     assert!(
         compared >= 250,
         "{compared} compared, unsettled: {unsettled:?}"

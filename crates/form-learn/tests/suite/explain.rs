@@ -89,7 +89,7 @@ fn states_that_can_change_their_numbers_make_no_difference() {
     }
     let outcome = learner.learn(&Limits::default()).unwrap();
     let machine = &outcome.learnt().unwrap().machine;
-    // Both branches begin with `a`: which of them comes first nobody can tell.
+    // Both branches begin with `a`: which of them comes first is arbitrary.
     let labels: Vec<String> = (machine.edges().iter())
         .map(|edge| edge.formula.to_string())
         .collect();
@@ -141,7 +141,7 @@ fn only_a_minimal_machine_can_be_explained() {
     assert!(refused(&learner));
     learner.learn(&Limits::default()).unwrap();
     assert!(!refused(&learner));
-    // A trace that nobody has looked at yet.
+    // A trace that the machine has not been replayed on.
     learner.add(&traces[0]);
     assert!(refused(&learner));
     learner.learn(&Limits::default()).unwrap();

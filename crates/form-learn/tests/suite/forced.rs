@@ -204,7 +204,7 @@ impl Claim<'_> {
     }
 }
 
-/// All numberings of so many states in which the first keeps its number.
+/// All numberings of this many states in which the first keeps its number.
 fn numberings(states: usize) -> Vec<Vec<usize>> {
     let mut all = vec![vec![0]];
     for _ in 1..states {

@@ -38,7 +38,7 @@ fn minimal(outcome: LearnOutcome) -> Machine {
     }
 }
 
-/// The edges of a machine, one a line.
+/// The edges of a machine, one per line.
 fn edges(machine: &Machine) -> String {
     let text = machine.to_string();
     let lines = text.lines().filter(|line| line.contains("->"));

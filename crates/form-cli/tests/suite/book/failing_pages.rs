@@ -1,4 +1,4 @@
-//! The checks of the book can fail: made-up pages with one mistake each, and the complaint that it gets.
+//! The checks of the book can fail: pages with one mistake each, and the complaint about it.
 
 use std::fs;
 
@@ -42,18 +42,18 @@ fn links_of(pages: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn blocks_that_nobody_checks_are_named() {
+fn blocks_without_a_check_are_named() {
     assert_eq!(
         kind(&block("", "x")),
         "book/src/page.md:3: a block that does not say what it is"
     );
     assert_eq!(
         kind(&block("yaml", "x")),
-        "book/src/page.md:3: nobody checks blocks of the kind `yaml`"
+        "book/src/page.md:3: no check for blocks of the kind `yaml`"
     );
     assert_eq!(
         kind(&block("rust,ignore", "x")),
-        "book/src/page.md:3: nobody checks blocks of the kind `rust,ignore`"
+        "book/src/page.md:3: no check for blocks of the kind `rust,ignore`"
     );
     let indented = Page::new("page.md", "Text.\n\n    an old block\n");
     assert_eq!(
@@ -166,7 +166,9 @@ fn what_is_printed_is_compared() {
         Page::new("page.md", &text)
     };
     assert_eq!(
-        ran(&page("machine: 2 states, …\n\n…\n    → u1  goal\n…")),
+        ran(&page(
+            "machine: 1 state + accept, …\n\n…\n    → u1  goal\n…"
+        )),
         ""
     );
     let found = ran(&page("…\n✗ u1      rejecting"));

@@ -1,4 +1,4 @@
-//! What people trip over who use the program for the first time: each of these once did something else, or said something misleading.
+//! Mistakes of first-time users, and misleading messages that they once got: each of these once behaved differently.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
