@@ -334,12 +334,7 @@ impl Machine {
 
     fn __repr__(&self) -> String {
         let machine = &self.machine;
-        format!(
-            "<Machine {:?}: {} states, {} edges>",
-            machine.name(),
-            machine.states().len(),
-            machine.edges().len()
-        )
+        format!("<Machine {:?}: {}>", machine.name(), machine.describe_size())
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
