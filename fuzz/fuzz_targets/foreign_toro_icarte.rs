@@ -1,7 +1,7 @@
 #![no_main]
-//! Fuzzes `form_core` with the law `foreign_toro_icarte` of its integration tests.
+//! Fuzzes `form_formats` with the law `foreign_toro_icarte` of its integration tests.
 
-use form_fuzz::laws;
+use form_fuzz::formats;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| laws::foreign_toro_icarte(bytes));
+fuzz_target!(|bytes: &[u8]| formats::foreign_toro_icarte(bytes));

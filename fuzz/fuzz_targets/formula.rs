@@ -1,7 +1,7 @@
 #![no_main]
 //! Fuzzes `form_core` with the law `formula` of its integration tests.
 
-use form_fuzz::laws;
+use form_fuzz::core_laws;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| laws::formula(bytes));
+fuzz_target!(|bytes: &[u8]| core_laws::formula(bytes));

@@ -1,7 +1,10 @@
 #![no_main]
-//! Fuzzes `form_core` with the law `machine_semantics` of its integration tests.
+//! Fuzzes `form_core` and `form_formats` with the laws `machine_semantics` of their integration tests.
 
-use form_fuzz::laws;
+use form_fuzz::{core_laws, formats};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| laws::machine_semantics(bytes));
+fuzz_target!(|bytes: &[u8]| {
+    core_laws::machine_semantics(bytes);
+    formats::machine_semantics(bytes);
+});

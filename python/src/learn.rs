@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use form_learn::{Limits, Options, Outcome, Round, StopReason};
+use form_learn::{LearnOutcome, Limits, Options, Round, StopReason};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -129,7 +129,7 @@ impl Learner {
     fn result<'py>(
         &self,
         py: Python<'py>,
-        outcome: &Outcome,
+        outcome: &LearnOutcome,
         rounds: &[Round],
         traces: usize,
         seconds: f64,
@@ -139,17 +139,17 @@ impl Learner {
         let learnt = outcome.learnt();
         let machine = learnt.map(|learnt| Machine::of(learnt.machine.clone()));
         let (name, at_least) = match outcome {
-            Outcome::Minimal(learnt) => ("minimal", (learnt.states, learnt.cost.size)),
-            Outcome::Stopped {
+            LearnOutcome::Minimal(learnt) => ("minimal", (learnt.states, learnt.cost.size)),
+            LearnOutcome::Stopped {
                 reason,
                 at_least_states,
                 at_least_cost,
                 ..
             } => (stop_name(*reason), (*at_least_states, *at_least_cost)),
-            Outcome::Contradictory(_) => ("contradictory", (0, 0)),
+            LearnOutcome::Contradictory(_) => ("contradictory", (0, 0)),
         };
         let contradictions = match outcome {
-            Outcome::Contradictory(pairs) => pairs.clone(),
+            LearnOutcome::Contradictory(pairs) => pairs.clone(),
             _ => Vec::new(),
         };
         let rounds = (rounds.iter())

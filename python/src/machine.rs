@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use form_core::{
-    CompareOptions, Comparison, Converted, ForeignFormat, Formula, GroundObservations,
-    GroundOptions, NeverFires, Observations, StateId, ToroIcarteOptions, Undecided, detect,
-    read_reference, read_toro_icarte,
+    CompareOptions, Comparison, Formula, GroundObservations, GroundOptions, NeverFires,
+    Observations, StateId, Undecided,
 };
+use form_formats::{MachineFormat, ToroIcarteOptions, read_machine};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -112,17 +112,12 @@ impl Machine {
     fn read(path: PathBuf) -> PyResult<Self> {
         let text = std::fs::read_to_string(&path).map_err(|error| errors::file(&path, &error))?;
         let text = text.trim_start_matches('\u{feff}');
-        let is_json = text.trim_start().starts_with('{') || has_extension(&path, "json");
-        let machine = match (is_json, detect(text)) {
-            (true, _) => form_core::Machine::from_json(text),
-            (false, Some(ForeignFormat::Reference)) => converted(read_reference(text)),
-            (false, Some(ForeignFormat::ToroIcarte)) => {
-                converted(read_toro_icarte(text, &ToroIcarteOptions::default()))
-            }
-            (false, None) => text.parse(),
+        let format = match has_extension(&path, "json") {
+            true => MachineFormat::Json,
+            false => MachineFormat::detect(text),
         };
-        machine
-            .map(Self::of)
+        read_machine(text, format, &ToroIcarteOptions::default())
+            .map(|read| Self::of(read.machine))
             .map_err(|error| errors::core(&error.in_file(&path.display().to_string())))
     }
 
@@ -168,7 +163,7 @@ impl Machine {
     #[pyo3(signature = (signature=None))]
     fn to_asp(&self, signature: Option<&Signature>) -> String {
         let signature = signature.map(|signature| &*signature.signature);
-        form_core::to_asp(&self.machine, signature)
+        form_formats::to_asp(&self.machine, signature)
     }
 
     fn _repr_svg_(&self) -> String {
@@ -316,7 +311,7 @@ impl Machine {
                 let reaction = |machine: &Self, reaction: form_core::Reaction| {
                     record(py, &REACTION, "Reaction")?.call1((
                         machine.machine.state_name(reaction.state),
-                        reaction.progress.as_str(),
+                        reaction.status.as_str(),
                         reaction.reward,
                     ))
                 };
@@ -339,12 +334,7 @@ impl Machine {
 
     fn __repr__(&self) -> String {
         let machine = &self.machine;
-        format!(
-            "<Machine {:?}: {} states, {} edges>",
-            machine.name(),
-            machine.states().len(),
-            machine.edges().len()
-        )
+        format!("<Machine {:?}: {}>", machine.name(), machine.describe_size())
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -391,10 +381,6 @@ fn parts(i: usize, edge: &Bound<'_, PyAny>) -> PyResult<(String, String, String,
         4 => tuple.extract().map_err(|_| wrong()),
         _ => Err(wrong()),
     }
-}
-
-fn converted(read: form_core::Result<Converted>) -> form_core::Result<form_core::Machine> {
-    read.map(|converted| converted.machine)
 }
 
 fn has_extension(path: &Path, wanted: &str) -> bool {

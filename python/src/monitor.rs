@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use form_core::{AtomSet, EdgeId, Progress, StateId};
+use form_core::{AtomSet, EdgeId, MachineStatus, StateId};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -125,10 +125,10 @@ impl Monitor {
     /// How the run stands: `"goal"`, `"dead-end"` or `"incomplete"`, the kinds of traces.
     #[getter]
     fn verdict(&self) -> &'static str {
-        match self.bound.machine().progress(self.monitor.state()) {
-            Progress::Accepted => "goal",
-            Progress::Rejected => "dead-end",
-            Progress::Running => "incomplete",
+        match self.bound.machine().status(self.monitor.state()) {
+            MachineStatus::Accepted => "goal",
+            MachineStatus::Rejected => "dead-end",
+            MachineStatus::Running => "incomplete",
         }
     }
 

@@ -1,4 +1,4 @@
-//! `form check`: is the machine sound, and does it agree with the traces?
+//! `form check`: is the machine deterministic and without dead parts, and is it consistent with the traces?
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -6,17 +6,17 @@ use std::path::PathBuf;
 use anyhow::Result;
 use form_core::{
     BoundMachine, Counterexample, Disagreement, EdgeId, ExplainedStep, Findings, Kind, Machine,
-    NeverFires, Progress, Replay, Undecided, check, explain,
+    MachineStatus, NeverFires, Replay, Undecided, check, explain,
 };
 use serde_json::json;
 
 use crate::output::count;
 use crate::{Answer, input, output};
 
-/// Check a machine: determinism, reachability, and agreement with traces
+/// Check a machine: determinism, reachability, and consistency with traces
 ///
-/// Two edges of a state that hold together are reported with a buffer that shows it; declaration order decides between
-/// them. The first trace the machine disagrees with is explained step by step; the exit code is then 1.
+/// Two edges of a state that can hold together are reported with a buffer on which they do; declaration order decides between them.
+/// The first trace that the machine is inconsistent with is explained step by step; the exit code is then 1.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form check examples/all_yellow.form examples/all_yellow.jsonl\n  form check green-but-one --strict"
@@ -26,10 +26,10 @@ pub struct Args {
     machine: PathBuf,
     /// Trace files (JSON Lines, .gz too)
     traces: Vec<PathBuf>,
-    /// The observable atoms: a trace file, a list of atoms, one a line, or a task [default: those of the traces, or of the task]
+    /// The observable atoms: a trace file, a list of atoms (one per line), or a task [default: those of the traces, or of the task]
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
-    /// Exit with 1 on warnings too: overlaps, dead edges, unreachable states
+    /// Exit with 1 on warnings too: overlaps, edges that never fire, unreachable states
     #[arg(long)]
     strict: bool,
     /// Print one JSON object
@@ -37,22 +37,22 @@ pub struct Args {
     json: bool,
 }
 
-/// Where the signature comes from.
+/// The source of the signature.
 #[derive(Clone, Copy)]
 enum Source {
     /// A signature file, or the first lines of the trace files.
     Declared,
-    /// What occurs in the traces.
+    /// The atoms that occur in the traces.
     Traces,
-    /// The machine itself.
-    MadeUp,
+    /// The atoms of the machine itself, with invented objects.
+    Generic,
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
     let machine = input::machine(&args.machine)?;
     let given = input::signature(args.signature.as_deref(), &args.traces)?;
     let source = match &given {
-        None => Source::MadeUp,
+        None => Source::Generic,
         Some(_) if args.signature.is_some() || input::declared(&args.traces)? => Source::Declared,
         Some(_) => Source::Traces,
     };
@@ -98,21 +98,20 @@ fn to_text(bound: &BoundMachine, findings: &Findings, source: Source) -> String 
     let atoms = count(bound.signature().len(), "atom");
     let atoms = match source {
         Source::Declared => atoms,
-        Source::Traces => format!("{atoms} (those that occur in the traces)"),
-        Source::MadeUp => {
+        Source::Traces => format!("{atoms} that occur in the traces"),
+        Source::Generic => {
             "no signature given: `_1`, `_2`, … stand for any objects, `other`, `other2` for any other atoms"
                 .to_owned()
         }
     };
     line(format!(
-        "{}: {}, {}, {atoms}",
+        "{}: {}, {atoms}",
         machine.name(),
-        count(machine.states().len(), "state"),
-        count(machine.edges().len(), "edge"),
+        machine.describe_size(),
     ));
     if findings.is_deterministic() {
         line(
-            "  deterministic: edges of a state with different targets never hold together"
+            "  deterministic: no two edges of a state with different targets hold together"
                 .to_owned(),
         );
     }
@@ -125,14 +124,14 @@ fn to_text(bound: &BoundMachine, findings: &Findings, source: Source) -> String 
             machine.edge(overlap.second).formula,
             overlap.witness.describe(bound.signature()),
             match overlap.in_a_run {
-                Some(false) => ", though every run has left the state by then",
+                Some(false) => ", though every run leaves the state before",
                 _ => "",
             },
         ));
     }
     for edge in machine.edges_without_positive_atom() {
         line(format!(
-            "  warning: {} has no positive atom: it may fire on observations that have nothing to do with it",
+            "  warning: {} has no positive atom: it may fire on any unrelated observation",
             machine.describe_edge(edge)
         ));
     }
@@ -151,14 +150,12 @@ fn to_text(bound: &BoundMachine, findings: &Findings, source: Source) -> String 
     }
     for state in &findings.cannot_accept {
         let why = if bound.outgoing(*state).is_empty() {
-            ": it is not terminal and no edge leaves it"
+            ": the state is not terminal and has no outgoing edge"
         } else {
             ""
         };
         let name = machine.state_name(*state);
-        line(format!(
-            "  warning: from {name} acceptance is impossible{why}"
-        ));
+        line(format!("  warning: no run accepts from {name}{why}"));
     }
     for question in &findings.undecided {
         line(format!(
@@ -168,8 +165,7 @@ fn to_text(bound: &BoundMachine, findings: &Findings, source: Source) -> String 
     }
     if findings.is_clean() {
         line(
-            "  every state can be reached, every edge can fire, acceptance stays possible"
-                .to_owned(),
+            "  every state is reachable, every edge can fire, acceptance stays possible".to_owned(),
         );
     }
     text
@@ -190,7 +186,7 @@ fn why(reason: NeverFires) -> &'static str {
     match reason {
         NeverFires::Contradiction => "its formula contradicts itself",
         NeverFires::Shadowed => "wherever it holds, an earlier edge holds too",
-        NeverFires::LeftBefore => "every run that could make it hold has left the state before",
+        NeverFires::LeftBefore => "every run that could make it hold leaves the state before",
     }
 }
 
@@ -202,7 +198,7 @@ fn replay_text(bound: &BoundMachine, replay: &Replay) -> String {
         count(replay.steps as usize, "observation"),
     );
     match &replay.first {
-        None if replay.total() == 0 => text.push_str("  warning: there is no trace to replay\n"),
+        None if replay.total() == 0 => text.push_str("  warning: there are no traces to replay\n"),
         None => text.push_str("  consistent with all of them\n"),
         Some(first) => {
             let _ = writeln!(
@@ -236,7 +232,7 @@ fn explanation(bound: &BoundMachine, first: &Counterexample) -> String {
     );
     let mut quiet = 0;
     for (i, step) in steps.iter().enumerate() {
-        // Long stretches in which nothing happens are not worth reading.
+        // Of long runs, steps in the middle without a move are not shown.
         if steps.len() > 40 && step.taken.is_none() && i + 10 < steps.len() && i >= 5 {
             quiet += 1;
             continue;
@@ -305,9 +301,9 @@ fn verdict(disagreement: Disagreement, length: usize) -> String {
         )
     } else {
         let should = match expected {
-            Progress::Accepted => "accept",
-            Progress::Rejected => "reject",
-            Progress::Running => "go on",
+            MachineStatus::Accepted => "accept",
+            MachineStatus::Rejected => "reject",
+            MachineStatus::Running => "go on",
         };
         format!(
             "after the last one the machine should {should}, but it {}",

@@ -1,18 +1,18 @@
-//! `form convert`: between the formats of machine files.
+//! `form convert`: from one format of machine files to another.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use form_core::{Machine, ToroIcarteOptions, Undefined, write_reference, write_toro_icarte};
+use form_formats::{MachineFormat, ToroIcarteOptions, Unmatched, write_machine};
 use serde_json::json;
 
 use crate::{Answer, input, output};
 
-/// Convert a machine file: .form, .json, and the .txt formats of others
+/// Convert a machine file: .form, .json, and foreign .txt formats
 ///
-/// The format of the input is told from its content, that of the output from its name; for a .txt say which with --to.
-/// Nothing in a file is ever evaluated. Remarks on what a format leaves open go to standard error.
+/// The format of the input is detected by its content, that of the output by its extension; a .txt output needs --to. Nothing in a
+/// file is ever evaluated. Notes on what a format leaves open go to standard error.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form convert examples/toro_icarte_coffee.txt coffee.form\n  form convert examples/reference_green_but_one.txt -\n  form convert examples/all_yellow.form all_yellow.txt --to reference"
@@ -20,16 +20,16 @@ use crate::{Answer, input, output};
 pub struct Args {
     /// The machine to convert: a file (`-` for standard input), or a task (see `form tasks`)
     input: PathBuf,
-    /// Where to write it (`-` for standard output)
+    /// The output file (`-` for standard output)
     output: PathBuf,
-    /// The output's format, if its name does not say it
+    /// The format of the output [default: by its extension]
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<Format>,
-    /// What an observation that no edge matches means in a state of Toro Icarte's format that has a self-loop
+    /// What an observation does that matches no edge of a state with a self-loop, in Toro Icarte's format
     ///
-    /// A state without one stays where it is.
-    #[arg(long, value_enum, default_value_t = Unmatched::Reject, value_name = "WHAT")]
-    undefined: Unmatched,
+    /// In a state without a self-loop the machine stays.
+    #[arg(long, value_enum, default_value_t = Undefined::Reject, value_name = "WHAT")]
+    undefined: Undefined,
     /// The machine's new name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -40,9 +40,9 @@ pub struct Args {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// The project's own text format
+    /// The text format of this project
     Form,
-    /// The project's JSON
+    /// The JSON of this project
     Json,
     /// The paper's reference code
     Reference,
@@ -51,28 +51,28 @@ enum Format {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Unmatched {
-    /// The task has failed, as in the original code
+enum Undefined {
+    /// It leads to the rejecting state, as in the original code
     Reject,
-    /// The machine stays where it is
+    /// The machine stays in its state
     Stay,
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
     if args.json && args.output == Path::new("-") {
-        bail!("--json and an output of `-` both want standard output");
+        bail!("--json and the output `-` both want standard output");
     }
-    let undefined = match args.undefined {
-        Unmatched::Reject => Undefined::Reject,
-        Unmatched::Stay => Undefined::Stay,
+    let unmatched = match args.undefined {
+        Undefined::Reject => Unmatched::Reject,
+        Undefined::Stay => Unmatched::Stay,
     };
     output::refuse_overwriting(&args.input, Some(&args.output))?;
     let (mut machine, notes) =
-        input::machine_with_notes(&args.input, &ToroIcarteOptions { undefined })?;
+        input::machine_with_notes(&args.input, &ToroIcarteOptions { unmatched })?;
     if let Some(name) = &args.name {
         machine = machine.renamed(name)?;
     }
-    let text = write(&machine, format_of(args)?)
+    let text = write_machine(&machine, format_of(args)?)
         .map_err(|error| error.in_file(&input::name(&args.input)))?;
     output::write(Some(&args.output), &text)?;
     for note in &notes {
@@ -90,30 +90,26 @@ pub fn run(args: &Args) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
-fn format_of(args: &Args) -> Result<Format> {
+fn format_of(args: &Args) -> Result<MachineFormat> {
     if let Some(format) = args.to {
-        return Ok(format);
+        return Ok(match format {
+            Format::Form => MachineFormat::Form,
+            Format::Json => MachineFormat::Json,
+            Format::Reference => MachineFormat::Reference,
+            Format::ToroIcarte => MachineFormat::ToroIcarte,
+        });
     }
     let extension = args
         .output
         .extension()
         .and_then(|extension| extension.to_str());
     Ok(match extension {
-        Some("form") => Format::Form,
-        Some("json") => Format::Json,
-        None if args.output == Path::new("-") => Format::Form,
-        Some("txt") => bail!("two formats end in .txt: say --to reference or --to toro-icarte"),
-        _ => bail!(
-            "the output's name does not say its format: end it in .form or .json, or give --to"
-        ),
-    })
-}
-
-fn write(machine: &Machine, format: Format) -> form_core::Result<String> {
-    Ok(match format {
-        Format::Form => machine.to_string(),
-        Format::Json => machine.to_json() + "\n",
-        Format::Reference => write_reference(machine)?,
-        Format::ToroIcarte => write_toro_icarte(machine)?,
+        Some("form") => MachineFormat::Form,
+        Some("json") => MachineFormat::Json,
+        None if args.output == Path::new("-") => MachineFormat::Form,
+        Some("txt") => {
+            bail!("two formats have the extension .txt: give --to reference or --to toro-icarte")
+        }
+        _ => bail!("unknown extension of the output: use .form or .json, or give --to"),
     })
 }

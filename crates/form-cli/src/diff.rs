@@ -1,4 +1,4 @@
-//! `form diff`: are two machines equivalent?
+//! `form diff`: are two machines equivalent? Else a shortest trace on which they differ.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,15 +24,26 @@ use crate::{Answer, input, output};
 pub struct Args {
     /// The first machine: .form, .json, a .txt of the reference code or of Toro Icarte, or a task (see `form tasks`)
     first: PathBuf,
-    /// The second machine, likewise
+    /// The second machine, in the same ways
     second: PathBuf,
-    /// The observable atoms: a trace file, a list of atoms, one a line, or a task
+    /// The observable atoms: a trace file, a list of atoms (one per line), or a task
     ///
-    /// Needed where a machine has quantifiers and neither is that of a task; else the atoms that the two machines name, and others.
+    /// Needed if a machine has quantifiers and neither is that of a task. The default is the atoms that the two machines name, and
+    /// two others.
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
-    /// The observations to compare over: `all` sets of atoms, a `single` atom at a time, or those of a trace file
-    #[arg(long, value_name = "all|single|FILE", default_value = "all")]
+    /// The observations to compare over
+    ///
+    /// Possible values:
+    /// - all:    Every set of atoms
+    /// - single: One atom at a time
+    /// - FILE:   The observations of a trace file
+    #[arg(
+        long,
+        value_name = "all|single|FILE",
+        default_value = "all",
+        verbatim_doc_comment
+    )]
     observations: String,
     /// Compare acceptance and rejection only
     #[arg(long)]
@@ -88,7 +99,7 @@ pub fn run(args: &Args) -> Result<Answer> {
     })
 }
 
-/// The ground atoms two machines without quantifiers name, and some that stand for all others.
+/// The ground atoms that two machines without quantifiers name, and two that stand for all others.
 fn named_atoms(machines: [(&Machine, &PathBuf); 2]) -> Result<Signature> {
     let mut atoms = BTreeSet::from_iter(
         machines
@@ -100,7 +111,7 @@ fn named_atoms(machines: [(&Machine, &PathBuf); 2]) -> Result<Signature> {
             match atom {
                 Atom::Ground(ground) => atoms.insert(ground.clone()),
                 Atom::Quantified(_) => bail!(
-                    "{}: it has the quantified atom `{atom}`: say what can be observed with --signature",
+                    "{}: the observable atoms are unknown, and `{atom}` is quantified: give --signature",
                     input::name(path)
                 ),
             };
@@ -123,7 +134,7 @@ fn to_text(
         } => {
             let (observations, pairs) =
                 (count(*observations, "observation"), count(*pairs, "pair"));
-            format!("equivalent over {over} ({observations}, {pairs} of configurations)")
+            format!("equivalent over {over} ({observations}, {pairs} of runs)")
         }
         Comparison::Different(Difference {
             trace,
@@ -150,7 +161,7 @@ fn to_text(
 
 fn reaction(path: &Path, machine: &BoundMachine, reaction: Reaction) -> String {
     let state = machine.machine().state_name(reaction.state);
-    let (verb, reward) = (reaction.progress.verb(), reaction.reward);
+    let (verb, reward) = (reaction.status.verb(), reaction.reward);
     format!(
         "{} {verb} in {state} with reward {reward}",
         input::name(path)
@@ -180,7 +191,7 @@ fn to_json(
                 json!({
                     "machine": machine.machine().name(),
                     "state": machine.machine().state_name(reaction.state),
-                    "progress": reaction.progress.as_str(),
+                    "progress": reaction.status.as_str(),
                     "reward": reaction.reward,
                 })
             };

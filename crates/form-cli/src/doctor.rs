@@ -1,6 +1,6 @@
 //! `form doctor`: what is here of all that the program can make use of, and how to get the rest.
 
-mod machine;
+mod host;
 mod program;
 mod python;
 
@@ -15,7 +15,7 @@ use crate::{Answer, output};
 
 /// Say what is missing for the optional parts, and how to get it
 ///
-/// That is other solvers, Python and its packages, a browser for tests; and what the program finds on this machine. Only what the core cannot do without makes the exit code 1; all else is optional. Programs are looked for on the path and asked for
+/// That is other solvers, Python and its packages, a browser for tests; and what the program finds on this computer. Only what the core cannot do without makes the exit code 1; all else is optional. Programs are looked for on the path and asked for
 /// their version. One that does not answer within some seconds is left alone and said to be so.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  form doctor\n  form doctor --json")]
@@ -55,7 +55,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 pub fn run(args: &Args) -> Result<Answer> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut parts = machine::parts();
+    let mut parts = host::parts();
     parts.extend(programs(&path));
     parts.extend(python::parts(&path));
     let works =

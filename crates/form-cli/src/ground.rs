@@ -7,12 +7,11 @@ use clap::ValueEnum;
 use form_core::{GroundObservations, GroundOptions, ground};
 use serde_json::json;
 
-use crate::output::count;
 use crate::{Answer, input, output};
 
-/// Ground a machine: the equivalent one without quantifiers
+/// Ground a machine: the equivalent propositional machine
 ///
-/// Its states are those of the machine, split by what has been seen of the atoms that a `forall` waits for.
+/// Each state is split by the set of atoms that have been observed of those that a `forall` waits for.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form ground examples/all_yellow.form --signature examples/all_yellow.jsonl --observations single\n  form ground all-yellow -o ground.form"
@@ -20,13 +19,13 @@ use crate::{Answer, input, output};
 pub struct Args {
     /// The machine: .form, .json, a .txt of the reference code or of Toro Icarte, or a task (see `form tasks`)
     machine: PathBuf,
-    /// The observable atoms: a trace file, a list of atoms, one a line, or a task; needed unless the machine is that of a task
+    /// The observable atoms: a trace file, a list of atoms (one per line), or a task; needed unless the machine is that of a task
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
-    /// Which observations the result must be equivalent for; one atom at a time gives the paper's figures
+    /// The observations for which the result is equivalent
     #[arg(long, value_enum, default_value_t = Which::All)]
     observations: Which,
-    /// Edges after which to give up
+    /// The maximum number of edges
     #[arg(long, value_name = "N", default_value_t = GroundOptions::default().max_edges, value_parser = input::whole::<usize>)]
     max_edges: usize,
     /// Write the machine to a file (.form or .json)
@@ -39,15 +38,15 @@ pub struct Args {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Which {
-    /// Any set of atoms at a time
+    /// Every set of atoms
     All,
-    /// One atom at a time
+    /// One atom at a time, as in the paper's figures
     Single,
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
     if args.json && args.output.as_deref() == Some(Path::new("-")) {
-        bail!("--json and an output of `-` both want standard output");
+        bail!("--json and `-o -` both want standard output");
     }
     output::refuse_overwriting(&args.machine, args.output.as_deref())?;
     let machine = input::machine(&args.machine)?;
@@ -56,7 +55,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         None => input::signature_of_tasks(&[&args.machine])?,
     };
     let signature = signature.context(
-        "say what can be observed with --signature: a trace file, a list of atoms, or a task",
+        "the observable atoms are unknown: give --signature with a trace file, a list of atoms, or a task",
     )?;
     let bound = input::bind(&machine, &args.machine, &signature, true)?;
     let observations = match args.observations {
@@ -86,11 +85,9 @@ pub fn run(args: &Args) -> Result<Answer> {
         }))?;
     }
     output::remark(&format!(
-        "{}, {} (from {} and {}; the terminal states are counted)",
-        count(grounded.states().len(), "state"),
-        count(grounded.edges().len(), "edge"),
-        machine.states().len(),
-        machine.edges().len(),
+        "{} (grounded from {})",
+        grounded.describe_size(),
+        machine.describe_size(),
     ));
     Ok(Answer::Yes)
 }

@@ -1,4 +1,4 @@
-//! Reading what commands are given: machines in any format, signatures, trace files.
+//! Reading the input of commands: machines in any format, signatures, trace files, durations and numbers.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,17 +9,15 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use form_core::{
-    BoundMachine, Converted, ForeignFormat, Machine, Signature, ToroIcarteOptions, TraceFile,
-    detect, read_reference, read_signature, read_toro_icarte,
-};
+use form_core::{BoundMachine, Machine, Signature, TraceFile, read_signature};
 use form_env::Task;
+use form_formats::{Converted, MachineFormat, ToroIcarteOptions, read_machine};
 use form_lab::cannot;
 use tempfile::NamedTempFile;
 
 use crate::output;
 
-/// A machine: a file in any format that is read (`.form`, JSON, or one of the formats of others), or a task's own.
+/// The machine of a file in any format (`.form`, JSON or a foreign one), or of a task.
 pub fn machine(path: &Path) -> Result<Machine> {
     let (machine, notes) = machine_with_notes(path, &ToroIcarteOptions::default())?;
     for note in notes {
@@ -28,7 +26,7 @@ pub fn machine(path: &Path) -> Result<Machine> {
     Ok(machine)
 }
 
-/// The machine, and what a reader of a foreign format should know.
+/// The machine, with the notes of a foreign format.
 pub fn machine_with_notes(
     path: &Path,
     options: &ToroIcarteOptions,
@@ -37,29 +35,15 @@ pub fn machine_with_notes(
         return Ok((task.description().machine.clone(), Vec::new()));
     }
     let text = text(path)?;
-    let is_json = text.trim_start().starts_with('{')
-        || path
-            .extension()
-            .is_some_and(|extension| extension == "json");
-    let foreign = if is_json { None } else { detect(&text) };
-    let read = match foreign {
-        Some(ForeignFormat::Reference) => read_reference(&text),
-        Some(ForeignFormat::ToroIcarte) => read_toro_icarte(&text, options),
-        None => {
-            let machine = if is_json {
-                Machine::from_json(&text)
-            } else {
-                text.parse()
-            };
-            machine.map(|machine| Converted {
-                machine,
-                notes: Vec::new(),
-            })
-        }
+    let format = match path.extension() {
+        Some(extension) if extension == "json" => MachineFormat::Json,
+        _ => MachineFormat::detect(&text),
     };
-    let Converted { mut machine, notes } = read.map_err(|error| error.in_file(&name(path)))?;
-    // Foreign formats have no place for a name: the file's own, as far as it can be one.
-    if let (Some(_), Some(stem)) = (foreign, path.file_stem().and_then(|stem| stem.to_str()))
+    let Converted { mut machine, notes } =
+        read_machine(&text, format, options).map_err(|error| error.in_file(&name(path)))?;
+    // Foreign formats have no place for a name: the machine gets that of the file, as far as it can be one.
+    if let Some(stem) = path.file_stem().and_then(|stem| stem.to_str())
+        && format.is_foreign()
         && !is_standard_input(path)
     {
         let name: String = stem
@@ -71,7 +55,7 @@ pub fn machine_with_notes(
     Ok((machine, notes))
 }
 
-/// The task that stands for its machine, or for what can be observed in it: a task file, or a built-in one unless a file has its name.
+/// A task in place of a machine or a signature: a task file, or a built-in task unless a file has its name.
 pub fn task(path: &Path) -> Result<Option<Task>> {
     let Some(name) = path.to_str() else {
         return Ok(None);
@@ -84,7 +68,7 @@ pub fn task(path: &Path) -> Result<Option<Task>> {
     })
 }
 
-/// What can be observed in the first of these machines that is a task's own.
+/// The signature of the first of these machines that is that of a task.
 pub fn signature_of_tasks(machines: &[&Path]) -> Result<Option<Signature>> {
     for machine in machines {
         if let Some(task) = task(machine)? {
@@ -94,9 +78,8 @@ pub fn signature_of_tasks(machines: &[&Path]) -> Result<Option<Signature>> {
     Ok(None)
 }
 
-/// The machine bound to a signature; an error says what the signature lacks and where to add it.
-///
-/// The signature stands in a file of its own if `listed`, else it is that of the traces.
+/// The machine bound to a signature; an error says what the signature lacks and where to add it. `listed`: the signature has its
+/// own file, else it is that of the traces.
 pub fn bind(
     machine: &Machine,
     path: &Path,
@@ -107,14 +90,14 @@ pub fn bind(
         let hint = if listed {
             "extend the signature file"
         } else {
-            "declare what can be observed with --signature, or in the first line of the trace file"
+            "declare the observable atoms with --signature, or in the first line of the trace file"
         };
         anyhow::Error::from(error.in_file(&name(path)))
             .context(format!("the machine does not fit the signature ({hint})"))
     })
 }
 
-/// The most bytes of a machine file: a device, or a pipe, can have no end.
+/// The maximum size of a machine file in bytes: a device or a pipe may have no end.
 const LARGEST_TEXT: u64 = 1 << 28;
 
 /// The text of a file, or of standard input for `-`, without a byte order mark.
@@ -124,12 +107,12 @@ pub fn text(path: &Path) -> Result<String> {
     read.with_context(|| format!("cannot read {}", name(path)))?;
     if bytes.len() as u64 > LARGEST_TEXT {
         bail!(
-            "{}: more than {LARGEST_TEXT} bytes, which no machine file has",
+            "{}: more than {LARGEST_TEXT} bytes, too large for a machine file",
             name(path)
         );
     }
     if bytes.starts_with(&[0x1f, 0x8b]) {
-        bail!("{}: gzipped; only trace files are read so", name(path));
+        bail!("{}: gzipped; only trace files may be", name(path));
     }
     match String::from_utf8(bytes) {
         Ok(mut text) => {
@@ -143,10 +126,7 @@ pub fn text(path: &Path) -> Result<String> {
             let good = String::from_utf8_lossy(good);
             let line = good.matches('\n').count() + 1;
             let column = good.chars().rev().take_while(|c| *c != '\n').count() + 1;
-            bail!(
-                "{}:{line}:{column}: not UTF-8 text, as machine files are",
-                name(path)
-            )
+            bail!("{}:{line}:{column}: not UTF-8 text", name(path))
         }
     }
 }
@@ -161,7 +141,7 @@ pub fn signature(given: Option<&Path>, traces: &[PathBuf]) -> Result<Option<Sign
     }
     let mut all: Option<Signature> = None;
     for path in traces {
-        // The traces will be read once more.
+        // The traces will be read a second time.
         spool(path)?;
         let signature = trace_file(path)?.signature()?;
         all = Some(all.map_or_else(|| signature.clone(), |all| all.union(&signature)));
@@ -184,7 +164,7 @@ pub fn trace_file(path: &Path) -> Result<TraceFile> {
     Ok(TraceFile::new(&name(path), reader(path)?)?)
 }
 
-/// The bytes of a file, of standard input for `-`, or of what was spooled of either.
+/// The bytes of a file, of standard input for `-`, or of a spooled copy of either.
 fn reader(path: &Path) -> Result<Box<dyn Read + Send>> {
     let spooled = SPOOLED.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(match spooled.get(path) {
@@ -194,10 +174,10 @@ fn reader(path: &Path) -> Result<Box<dyn Read + Send>> {
     })
 }
 
-/// Copies of what can be read only once but is needed twice, for the signature and for the traces.
+/// Copies of input that can be read only once but is needed twice, for the signature and for the traces.
 static SPOOLED: Mutex<BTreeMap<PathBuf, NamedTempFile>> = Mutex::new(BTreeMap::new());
 
-/// Copies standard input or a pipe to a temporary file; a plain file can be read again as it is.
+/// Copies standard input or a pipe to a temporary file; a regular file can be read again.
 fn spool(path: &Path) -> Result<()> {
     let plain = !is_standard_input(path) && path.metadata().is_ok_and(|found| found.is_file());
     if plain || is_device(path) || path.is_dir() || !is_standard_input(path) && !path.exists() {
@@ -219,7 +199,7 @@ fn spool(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether a path leads to a device that is no terminal. It can be opened again, and may have no end: a copy would fill the disk.
+/// Whether a path is a device other than a terminal. It can be opened again, and may have no end: a copy would fill the disk.
 #[cfg(unix)]
 fn is_device(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -233,7 +213,7 @@ fn is_device(_path: &Path) -> bool {
     false
 }
 
-/// What messages call the file.
+/// The file as messages name it.
 pub fn name(path: &Path) -> String {
     if is_standard_input(path) {
         "standard input".to_owned()
@@ -246,10 +226,9 @@ fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-const ONLY_ONCE: &str =
-    "standard input can be read only once: name a file in place of all `-` but one";
+const ONLY_ONCE: &str = "standard input can be read only once: replace all `-` but one by files";
 
-/// Standard input, for the one who asks first: whoever came next would find it empty.
+/// Standard input, for the first caller: a second one would find it empty.
 fn standard_input() -> Result<Stdin> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if TAKEN.swap(true, Ordering::Relaxed) {
@@ -266,7 +245,7 @@ fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Set by Ctrl-C, or by being told to end.
+/// Set by Ctrl-C or a termination signal.
 static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// The flag that Ctrl-C sets once [`interrupt`] was called.
@@ -274,12 +253,12 @@ pub fn interrupted() -> Arc<AtomicBool> {
     INTERRUPTED.clone()
 }
 
-/// A flag that Ctrl-C, or being told to end, sets. Whoever cannot wait says it again: then the process ends at once.
+/// A flag that Ctrl-C or a termination signal sets. A second signal, a second later, ends the process at once.
 pub fn interrupt() -> Result<Arc<AtomicBool>> {
     let mut first = None;
     ctrlc::set_handler(move || {
         INTERRUPTED.store(true, Ordering::Relaxed);
-        // Programs such as `timeout` tell a process and then its group: that is the same wish, not impatience.
+        // Programs such as `timeout` signal a process and then its group: that is one request, not two.
         let since = first.get_or_insert_with(Instant::now);
         if since.elapsed() > Duration::from_secs(1) {
             std::process::exit(1);
@@ -289,8 +268,7 @@ pub fn interrupt() -> Result<Arc<AtomicBool>> {
     Ok(interrupted())
 }
 
-/// Lets Ctrl-C, or being told to end, end the process at once, after `last` has said what there is to say. For work that leaves nothing
-/// half-done behind.
+/// Lets Ctrl-C or a termination signal end the process at once, after `last` has run. For work that leaves nothing half-done.
 pub fn end_on_interrupt(last: impl FnMut() + Send + 'static) -> Result<()> {
     let mut last = last;
     ctrlc::set_handler(move || {
@@ -300,7 +278,7 @@ pub fn end_on_interrupt(last: impl FnMut() + Send + 'static) -> Result<()> {
     .context("cannot handle Ctrl-C")
 }
 
-/// Sets how many threads there are; as many as cores if nothing is said.
+/// Sets the number of threads; the default is one per core.
 pub fn use_threads(threads: Option<usize>) -> Result<()> {
     let Some(threads) = threads else {
         return Ok(());
@@ -340,7 +318,7 @@ pub fn at_least_one(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "expected a whole number, 1 or more".to_owned())
 }
 
-/// A number from 1 to the most that makes sense.
+/// A number from 1 to `MOST`.
 pub fn at_most<const MOST: usize>(text: &str) -> Result<usize, String> {
     let number = text.parse().ok();
     number

@@ -1,4 +1,4 @@
-//! Writing results: to standard output, to files, and remarks to standard error.
+//! Writing results to standard output and files, and remarks to standard error.
 
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Write};
@@ -10,13 +10,13 @@ use form_lab::{cannot, write_atomically};
 
 use crate::Answer;
 
-/// Writes a text to standard output, with a line end at its end.
+/// Writes a text to standard output, with a final line end.
 pub fn print(text: &str) -> Result<()> {
     let end = if text.ends_with('\n') { "" } else { "\n" };
     print_bytes(&[text.as_bytes(), end.as_bytes()])
 }
 
-/// Writes to standard output. A reader that has gone away, as `head` does, is no error.
+/// Writes to standard output. A reader that has closed the pipe, as `head` does, is no error.
 fn print_bytes(parts: &[&[u8]]) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let written =
@@ -27,7 +27,7 @@ fn print_bytes(parts: &[&[u8]]) -> Result<()> {
     }
 }
 
-/// A path as a shell takes it, for commands that are suggested.
+/// A path quoted for a shell, for suggested commands.
 pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "_-./".contains(c);
@@ -42,7 +42,7 @@ pub fn print_json(value: &serde_json::Value) -> Result<()> {
     print(&value.to_string())
 }
 
-/// Writes a result to a file, at once or not at all; to standard output if there is no file or it is `-`.
+/// Writes a result to a file atomically, or to standard output if there is no file or it is `-`.
 pub fn write(path: Option<&Path>, text: &str) -> Result<()> {
     match path.filter(|path| *path != Path::new("-")) {
         Some(_) => write_bytes(path, text.as_bytes()),
@@ -50,7 +50,7 @@ pub fn write(path: Option<&Path>, text: &str) -> Result<()> {
     }
 }
 
-/// As `write`, for what is not text.
+/// As `write`, for bytes.
 pub fn write_bytes(path: Option<&Path>, bytes: &[u8]) -> Result<()> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         return print_bytes(&[bytes]);
@@ -61,7 +61,7 @@ pub fn write_bytes(path: Option<&Path>, bytes: &[u8]) -> Result<()> {
     if path.file_name().is_none() {
         bail!("{}: not a file name", path.display());
     }
-    // A device or a pipe, such as /dev/null, must be written to: a file must not take its place.
+    // A device or a pipe, such as /dev/null, is written to: a file must not replace it.
     let is_special = (path.metadata()).is_ok_and(|found| !found.is_file() && !found.is_dir());
     match is_special {
         true => std::fs::write(path, bytes).map_err(|error| cannot("write", path, error)),
@@ -69,12 +69,12 @@ pub fn write_bytes(path: Option<&Path>, bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// A remark or a complaint on standard error; if even that is closed, there is nobody to tell.
+/// A remark or an error message on standard error; a failure to write it is ignored.
 pub fn remark(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// The answer of work that would exceed its limit: none. Other errors stay what they are.
+/// The answer of work that would exceed its limit: "no". Other errors stay errors.
 pub fn over_limit(error: form_core::Error, json: bool) -> Result<Answer> {
     let form_core::Error::Limit { what, limit, hint } = &error else {
         return Err(error.into());
@@ -89,7 +89,7 @@ pub fn over_limit(error: form_core::Error, json: bool) -> Result<Answer> {
     Ok(Answer::No)
 }
 
-/// Refuses to write over what was read.
+/// Refuses to overwrite the input.
 pub fn refuse_overwriting(input: &Path, output: Option<&Path>) -> Result<()> {
     let same = |output: &Path| match (input.canonicalize(), output.canonicalize()) {
         (Ok(input), Ok(output)) => input == output,
@@ -101,7 +101,7 @@ pub fn refuse_overwriting(input: &Path, output: Option<&Path>) -> Result<()> {
     }
 }
 
-/// An error and its causes in one message; a cause that the message above it repeats is not said again.
+/// An error and its causes in one message, without repetitions.
 pub fn message(error: &anyhow::Error) -> String {
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -117,7 +117,7 @@ pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// The text of a machine for a file: `.form` or JSON, as its name says.
+/// The text of a machine for a file: `.form` or JSON, by its extension.
 pub fn machine_text(machine: &Machine, path: Option<&Path>) -> Result<String> {
     let extension = path
         .and_then(Path::extension)

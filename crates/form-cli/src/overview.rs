@@ -123,6 +123,32 @@ mod tests {
         assert!(names.is_empty(), "{names:?}");
     }
 
+    /// Names of tasks and shells need no help lines: `form tasks` describes the former.
+    #[test]
+    fn every_value_of_an_enumeration_has_a_help_line() {
+        // Those that have none yet; remove an option from this list once its values have help lines.
+        let later = [
+            "reproduce --experiments",
+            "reproduce --preset",
+            "train --method",
+            "train --preset",
+            "train --progress",
+        ];
+        let mut without = BTreeSet::new();
+        for command in crate::command().get_subcommands() {
+            for arg in command.get_arguments() {
+                let id = arg.get_id().as_str();
+                let is_enumeration =
+                    arg.get_action().takes_values() && id != "task" && id != "shell";
+                let values = arg.get_possible_values();
+                if is_enumeration && values.iter().any(|value| value.get_help().is_none()) {
+                    without.insert(format!("{} --{id}", command.get_name()));
+                }
+            }
+        }
+        assert_eq!(without, later.map(str::to_owned).into());
+    }
+
     #[test]
     fn what_answers_a_question_does_so_for_scripts_too() {
         // These write what they make to standard output or to the screen, and nothing else.

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use form_core::{Machine, Signature, to_asp, to_dot, to_mermaid, to_svg, to_text, trace_to_asp};
+use form_core::{Machine, Signature, to_dot, to_mermaid, to_svg, to_text};
+use form_formats::{to_asp, trace_to_asp};
 
 use crate::{Answer, input, output};
 
 /// Print or draw a machine: text, JSON, DOT, Mermaid, SVG, or the paper's ASP encoding
 ///
-/// The ASP program derives `accepted` or `rejected` for a trace given with --trace; clingo runs it.
+/// The ASP program derives `accepted` or `rejected` for the trace of --trace; clingo runs it.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form show examples/all_yellow.form\n  form show green-but-one -o green.svg\n  form show examples/all_yellow.form --format asp --trace examples/all_yellow.jsonl:2 | clingo"
@@ -18,16 +19,16 @@ use crate::{Answer, input, output};
 pub struct Args {
     /// The machine: .form, .json, a .txt of the reference code or of Toro Icarte, or a task (see `form tasks`)
     machine: PathBuf,
-    /// The format; told from the name of the output file if not given, else text
+    /// The format [default: by the extension of the output file, else text]
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Write to a file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// For ASP: the observable atoms (a trace file, a list of atoms, one a line, or a task)
+    /// For ASP: the observable atoms (a trace file, a list of atoms with one per line, or a task)
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
-    /// For ASP: the facts of the trace on a line of a trace file
+    /// For ASP: the facts of one trace, given as a line of a trace file
     #[arg(long, value_name = "FILE:LINE")]
     trace: Option<String>,
     /// Print the machine as one JSON object, as --format json does
@@ -37,17 +38,17 @@ pub struct Args {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// A listing in the paper's notation
+    /// States and edges in the paper's notation
     Text,
-    /// The machine's JSON form
+    /// JSON
     Json,
-    /// Graphviz
+    /// The DOT language of Graphviz
     Dot,
     /// A Mermaid state diagram
     Mermaid,
-    /// A drawing
+    /// A picture
     Svg,
-    /// The paper's ASP encoding
+    /// An answer set program, the paper's encoding
     Asp,
 }
 
@@ -92,7 +93,7 @@ fn format_of(output: Option<&Path>) -> Result<Format> {
             Some("svg") => Format::Svg,
             Some("lp" | "asp") => Format::Asp,
             _ => bail!(
-                "{}: the name does not say the format: end it in .txt, .json, .dot, .mmd, .svg or .lp, or give --format",
+                "{}: unknown extension: use .txt, .json, .dot, .mmd, .svg or .lp, or give --format",
                 path.display()
             ),
         },

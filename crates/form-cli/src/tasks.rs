@@ -1,4 +1,4 @@
-//! `form tasks`: the tasks there are, and what one of them is.
+//! `form tasks`: the built-in tasks, and the description of one task.
 
 use anyhow::Result;
 use form_core::to_text;
@@ -11,7 +11,8 @@ use crate::{Answer, output};
 
 /// List the built-in tasks, or show one with its machine
 ///
-/// Of one task it says what to do, where, what can be observed, and the machine behind it. A file of your own ends in .toml; its mistakes are shown with their place.
+/// A task has a goal, a room, observable atoms and a machine. The name of a task file ends in .toml; mistakes in it are shown with
+/// their place.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form tasks\n  form tasks green-but-one\n  form tasks examples/two_rooms.toml\n  form tasks all-yellow --toml\n  form tasks all-yellow --machine"
@@ -96,7 +97,7 @@ fn describe(task: &Task) -> Result<String> {
     let signature = task.signature();
     let map = task.map(0, Split::Training, 0)?;
     Ok(format!(
-        "{}: {}\n\n{things}; {} an episode\nsignature: {}\n\n{}\none of its maps (seed 0, map 0):\n\n{}",
+        "{}: {}\n\n{things}; {} per episode\nsignature: {}\n\n{}\none of its maps (seed 0, map 0):\n\n{}",
         description.name,
         description.about,
         count(description.steps as usize, "step"),

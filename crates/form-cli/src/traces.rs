@@ -1,4 +1,4 @@
-//! `form traces`: what is in trace files.
+//! `form traces`: the content of trace files.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use serde_json::json;
 use crate::output::count;
 use crate::{Answer, input, output};
 
-/// Look into trace files: numbers, signature, duplicates, contradictions
+/// Summarise trace files: numbers, signature, duplicates, contradictions
 ///
-/// Traces contradict each other if the same observations end in different ways, or if one goes on where another was
-/// over. The exit code is then 1.
+/// Traces contradict each other if the same observations end in different ways, or if one goes on where another was over. The exit
+/// code is then 1.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form traces examples/all_yellow.jsonl\n  form traces examples/all_yellow.jsonl --json"
@@ -22,7 +22,7 @@ pub struct Args {
     /// Trace files (JSON Lines, .gz too)
     #[arg(required = true)]
     traces: Vec<PathBuf>,
-    /// The observable atoms: a trace file, a list of atoms, one a line, or a task
+    /// The observable atoms: a trace file, a list of atoms (one per line), or a task
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
     /// Print one JSON object
@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<Answer> {
     } else {
         let mut text = format!(
             "{} ({} goal, {} dead-end, {} incomplete), {}, the longest has {longest}\n",
-            count(data.traces().len(), "different trace"),
+            count(data.traces().len(), "distinct trace"),
             of(Kind::Goal),
             of(Kind::DeadEnd),
             of(Kind::Incomplete),
@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> Result<Answer> {
                 ContradictionReason::SameObservations => "the same observations, different kinds",
                 ContradictionReason::GoesOn => "one goes on where the other was over",
                 ContradictionReason::OverAtOnce => {
-                    "the episode is over before anything was observed"
+                    "the episode is over before the first observation"
                 }
             };
             let which = if c.first == c.second {

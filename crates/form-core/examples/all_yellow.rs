@@ -1,6 +1,6 @@
 //! A machine from its text to a run.
 
-use form_core::{Machine, Monitor, Progress, Signature};
+use form_core::{Machine, MachineStatus, Monitor, Signature};
 
 fn main() -> Result<(), form_core::Error> {
     let machine: Machine = "
@@ -23,7 +23,7 @@ fn main() -> Result<(), form_core::Error> {
             .observe(&bound, &signature.observation(seen)?)
             .reward;
     }
-    assert_eq!(machine.progress(monitor.state()), Progress::Accepted);
+    assert_eq!(machine.status(monitor.state()), MachineStatus::Accepted);
     assert_eq!(total, 1.0);
     Ok(())
 }

@@ -10,7 +10,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A text that does not follow its grammar, with the place and a picture of it.
+    /// A text that does not follow its grammar, with the place and an excerpt.
     #[error("{0}")]
     Syntax(Box<Snippet>),
 
@@ -41,10 +41,10 @@ pub enum Error {
         problem: String,
     },
 
-    /// A machine that cannot be: an unknown state, an edge out of a terminal state, ….
+    /// An invalid machine: an unknown state, an edge out of a terminal state, ….
     #[error("{place}: {problem}")]
     Machine {
-        /// The offending part, as `edge 3 (u0 -> u9)` or `state 2 (u1)`.
+        /// The invalid part, as `edge 3 (u0 -> u9)` or `state 2 (u1)`.
         place: String,
         /// What is wrong with it.
         problem: String,
@@ -62,7 +62,7 @@ pub enum Error {
     /// JSON that is malformed or of the wrong shape.
     #[error("{file}:{line}:{column}: {problem}")]
     Json {
-        /// The file, or what stands for it.
+        /// The file.
         file: String,
         /// Line, from 1.
         line: usize,
@@ -77,7 +77,7 @@ pub enum Error {
     Io {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
 
@@ -86,16 +86,16 @@ pub enum Error {
     Limit {
         /// What was counted.
         what: String,
-        /// How many are allowed.
+        /// The maximum number.
         limit: usize,
         /// What to do instead.
         hint: String,
     },
 
-    /// A conversion into a format that cannot say it.
+    /// A conversion into a format that cannot express the machine.
     #[error("{place}: {problem}")]
     Inexpressible {
-        /// The part that cannot be said.
+        /// The part that cannot be expressed.
         place: String,
         /// Why.
         problem: String,
@@ -103,7 +103,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Names the file the error is in, where it has a place but no file yet.
+    /// Adds the name of the file, unless the error has one.
     #[must_use]
     pub fn in_file(self, name: &str) -> Self {
         match self {
@@ -124,7 +124,7 @@ impl Error {
         }
     }
 
-    /// Says which part of something larger the error is in.
+    /// Adds the part of something larger in which the error is.
     #[must_use]
     pub(crate) fn within(self, place: String) -> Self {
         Self::Within {
@@ -133,7 +133,7 @@ impl Error {
         }
     }
 
-    /// The file that the error is in, where it is known.
+    /// The file, if it is known.
     pub fn file(&self) -> Option<&str> {
         match self {
             Self::Syntax(snippet) => snippet.file(),
@@ -144,7 +144,7 @@ impl Error {
         }
     }
 
-    /// The line and column of the error, from 1, where it has them.
+    /// Line and column, from 1, if they are known.
     pub fn position(&self) -> Option<(usize, usize)> {
         match self {
             Self::Syntax(snippet) => Some(snippet.position()),
@@ -156,10 +156,10 @@ impl Error {
 }
 
 /// A range of bytes of the text being read.
-pub(crate) type Span = Range<usize>;
+pub type Span = Range<usize>;
 
 /// What was read, or the mistake in it.
-pub(crate) type Parsed<T> = std::result::Result<T, Fault>;
+pub type Parsed<T> = std::result::Result<T, Fault>;
 
 /// The place of a part that is a slice of `text`.
 pub(crate) fn place(text: &str, part: &str) -> Span {
@@ -167,30 +167,34 @@ pub(crate) fn place(text: &str, part: &str) -> Span {
     start..start + part.len()
 }
 
-/// A mistake at a range of bytes of the text being read; becomes a [`Snippet`] once the text is known.
+/// A mistake at a place of the text being read; becomes an [`Error`] with a [`Snippet`] once the whole text is known.
 #[derive(Debug)]
-pub(crate) struct Fault {
-    pub(crate) at: Span,
-    pub(crate) problem: String,
+pub struct Fault {
+    /// The place.
+    pub at: Span,
+    /// The mistake.
+    pub problem: String,
 }
 
 impl Fault {
-    pub(crate) fn new(at: Span, problem: impl Into<String>) -> Self {
+    /// A mistake at a place.
+    pub fn new(at: Span, problem: impl Into<String>) -> Self {
         Self {
             at,
             problem: problem.into(),
         }
     }
 
-    /// The same mistake where the text read starts `by` bytes into a larger one.
-    pub(crate) fn shifted(self, by: usize) -> Self {
+    /// The same mistake in a larger text, in which this text starts at byte `by`.
+    #[must_use]
+    pub fn shifted(self, by: usize) -> Self {
         Self {
             at: self.at.start + by..self.at.end + by,
             problem: self.problem,
         }
     }
 
-    /// What serde has to say about the JSON `text`, in our words; a string that is at fault is marked as a whole.
+    /// An error of serde about the JSON `text`, reworded; a wrong string is marked as a whole.
     pub(crate) fn json(text: &[u8], error: &serde_json::Error) -> Self {
         let said = error.to_string();
         let said = said
@@ -221,8 +225,8 @@ impl Fault {
         Self::new(start..end, problem)
     }
 
-    /// The error with a picture of its place in `text`.
-    pub(crate) fn located(self, text: &str) -> Error {
+    /// The error with an excerpt of `text` at its place.
+    pub fn located(self, text: &str) -> Error {
         Error::Syntax(Box::new(Snippet::new(text, self.at, self.problem)))
     }
 }
@@ -239,11 +243,11 @@ pub struct Snippet {
     width: usize,
 }
 
-/// How much of a long line to show on either side of the place.
+/// The number of characters shown on either side of the place in a long line.
 const CONTEXT: usize = 60;
 
 impl Snippet {
-    /// The mistake at a range of bytes of `text`. For readers of other files that want to show places alike.
+    /// The mistake at a range of bytes of `text`.
     pub fn new(text: &str, at: Range<usize>, problem: String) -> Self {
         let start = floor_char(text, at.start);
         let end = floor_char(text, at.end.max(start));
@@ -280,14 +284,14 @@ impl Snippet {
         }
     }
 
-    /// Names the file, unless it is named already.
+    /// Adds the name of the file, unless there is one.
     #[must_use]
     pub fn in_file(mut self, name: &str) -> Self {
         self.file.get_or_insert_with(|| name.to_owned());
         self
     }
 
-    /// The file, where it is known.
+    /// The file, if it is known.
     pub fn file(&self) -> Option<&str> {
         self.file.as_deref()
     }
@@ -298,8 +302,8 @@ impl Snippet {
     }
 }
 
-/// The text as a message can show it.
-pub(crate) fn shortened(text: &str) -> String {
+/// The beginning of a text, for messages.
+pub fn shortened(text: &str) -> String {
     let mut chars = text.chars();
     let short: String = chars.by_ref().take(40).collect();
     if chars.next().is_some() {
@@ -309,7 +313,7 @@ pub(crate) fn shortened(text: &str) -> String {
     }
 }
 
-/// Control characters would garble a terminal.
+/// The character as a terminal can show it: no control characters.
 fn visible(c: char) -> char {
     match c {
         '\t' => ' ',

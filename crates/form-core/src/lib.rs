@@ -15,32 +15,30 @@
 //!   its quantifiers, [`compare`] tells two apart, [`to_svg`] draws it.
 //! - **The traces**: a [`Recorder`] makes [`Trace`]s, a [`TraceFile`] streams them, a [`Replay`] puts a machine to the
 //!   test, a [`Dataset`] finds duplicates and contradictions.
+//!
+//! [`syntax`] is for crates that read and write other formats.
 
 mod error;
 mod logic;
 mod machine;
+pub mod syntax;
 mod trace;
 
 pub use error::{Error, Result, Snippet};
 pub use logic::atom::{Atom, GroundAtom, Name, QuantifiedAtom, Quantifier, Term};
 pub use logic::atom_set::{AtomId, AtomSet};
+pub use logic::dnf::{Cube, absorb, dnf};
 pub use logic::formula::{Formula, Node};
 pub use logic::print::Notation;
 pub use logic::signature::Signature;
 pub use logic::truth::satisfies;
-pub use machine::asp::{atom_to_asp, to_asp, trace_to_asp};
 pub use machine::bound::BoundMachine;
+pub use machine::builder::MachineBuilder;
 pub use machine::check::{Findings, NeverFires, Overlap, Undecided, check};
 pub use machine::draw::{dot::to_dot, mermaid::to_mermaid, svg::to_svg, text::to_text};
-pub use machine::equivalence::{
-    CompareOptions, Comparison, Difference, Progress, Reaction, compare,
-};
-pub use machine::foreign::{
-    Converted, ForeignFormat, ToroIcarteOptions, Undefined, detect, read_reference,
-    read_toro_icarte, write_reference, write_toro_icarte,
-};
+pub use machine::equivalence::{CompareOptions, Comparison, Difference, Reaction, compare};
 pub use machine::ground::{GroundObservations, GroundOptions, ground};
-pub use machine::machine::{Edge, EdgeId, Machine, MachineBuilder, StateId};
+pub use machine::machine::{Edge, EdgeId, Machine, MachineStatus, StateId};
 pub use machine::observations::Observations;
 pub use machine::run::{Compressor, Monitor, Run, Step};
 pub use machine::satisfy::Buffer;

@@ -36,4 +36,5 @@ pub use tasks::task::{Task, TaskDescription};
 pub use tasks::world::{Actions, GridWorld, WorldOptions};
 pub use vector::copies::Copies;
 pub use vector::grid_worlds::GridWorlds;
+pub use vector::random_walks::{RandomWalks, RecordedWalks};
 pub use vector::worlds::Worlds;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use form_core::{Kind, Machine, Trace};
 use form_env::{Split, Stream, Worlds, generator};
-use form_learn::{Learner, Limits, Options, Outcome, StopReason};
+use form_learn::{LearnOutcome, Learner, Limits, Options, StopReason};
 use form_rl::{
     Agent, Cast, Checkpoint, Episode, Game, GameConfig, PpoReport, Roles, nothing_known,
 };
@@ -306,14 +306,14 @@ impl<A: Arena> Trainer<A> {
         };
         let start = Instant::now();
         let (learnt, minimal) = match self.learner.learn(&limits)? {
-            Outcome::Minimal(learnt) => (learnt, true),
-            Outcome::Stopped {
+            LearnOutcome::Minimal(learnt) => (learnt, true),
+            LearnOutcome::Stopped {
                 reason: StopReason::Time | StopReason::Memory,
                 best: Some(best),
                 ..
             } => (best, false),
-            Outcome::Stopped { reason, .. } => return Ok(Lesson::Stopped(reason)),
-            Outcome::Contradictory(pairs) => bail!(
+            LearnOutcome::Stopped { reason, .. } => return Ok(Lesson::Stopped(reason)),
+            LearnOutcome::Contradictory(pairs) => bail!(
                 "the world contradicts itself: {} pairs of traces observe the same and end differently, so its labels do not tell when the task is done",
                 pairs.len()
             ),

@@ -1,4 +1,4 @@
-//! The errors of the crate: what is wrong and what to do about it.
+//! The errors of the crate: what is wrong, and what to do about it.
 
 use std::path::PathBuf;
 
@@ -12,69 +12,62 @@ pub enum Error {
     /// An external solver that is not installed.
     #[error("cannot find the program `{}`: {hint}", program.display())]
     MissingProgram {
-        /// What was to be run.
+        /// The program.
         program: PathBuf,
         /// How to get it.
         hint: &'static str,
     },
 
-    /// An external solver that could not be started or fed, for a reason of the system.
+    /// An external solver that the system could not start or write to.
     #[error("cannot run `{}`: {source}", program.display())]
     Io {
-        /// What was to be run.
+        /// The program.
         program: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
 
     /// An external solver that ended without an answer: it crashed, ran out of memory or refused its input.
     #[error("`{}` failed ({status}): {message}", program.display())]
     ProgramFailed {
-        /// What was run.
+        /// The program.
         program: PathBuf,
-        /// How it ended.
+        /// Its exit status.
         status: String,
-        /// What it printed about it.
+        /// The end of its output.
         message: String,
     },
 
-    /// An external solver whose answer is not of the expected form.
+    /// An external solver with output of an unexpected form.
     #[error("cannot read the answer of `{}`: {problem}", program.display())]
     BadAnswer {
-        /// What was run.
+        /// The program.
         program: PathBuf,
-        /// What is wrong with the answer.
+        /// The mistake in the output.
         problem: String,
     },
 
-    /// A signature whose atoms, alone and quantified, are too many to make edges of.
+    /// A signature with too many atoms, quantified ones included.
     #[error(
-        "the {atoms} atoms of the signature make more than {limit} that could stand on an edge, quantified ones included: leave out those \
-         that no edge needs, or give them fewer arguments"
+        "the {atoms} atoms of the signature make more than {limit} atoms for edges, quantified ones included: remove atoms that no edge \
+         needs, or give them fewer arguments"
     )]
     Vocabulary {
-        /// The atoms of the signature.
+        /// The number of atoms of the signature.
         atoms: usize,
-        /// The most there may be, with the quantified ones.
+        /// The maximum size of the vocabulary.
         limit: usize,
     },
 
-    /// A machine that an independent check refutes: it contradicts a trace or is not deterministic. Always a defect of
-    /// the solver or of the encoding.
-    #[error("the machine that was found is wrong, please report it: {problem}")]
+    /// A machine that an independent check refutes: it contradicts a trace or is not deterministic. Always a defect of the
+    /// solver or of the encoding.
+    #[error("the learnt machine is wrong, please report it: {problem}")]
     Refuted {
-        /// What the check found.
+        /// The finding of the check.
         problem: String,
     },
 
-    /// Walks that cannot be recorded as they were asked for.
-    #[error("cannot record the walks: {problem}")]
-    Walks {
-        /// What stands against it.
-        problem: String,
-    },
-
-    /// No machine has been learnt and proven minimal that could be explained.
+    /// No machine has been learnt and proven minimal yet.
     #[error("there is no minimal machine to explain: learn one from the traces first")]
     NothingToExplain,
 

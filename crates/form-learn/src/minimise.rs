@@ -1,139 +1,135 @@
 //! The smallest machine with a given number of states, or the proof that there is none.
 //!
-//! The cost is bounded from below: machines of the lowest possible cost are asked for, then of the next, until one is
-//! consistent, which is then the cheapest. A second question, whether there is a machine at any cost, finds the proof where
-//! there is none. Both are tried for a while in turn; then each gets a thread of its own, if there are two, or they go on in
-//! turn. Either answer is exact, so the result does not depend on which comes first.
+//! The cost is bounded from below: the CEGIS loop looks for a machine of the lowest possible cost, then of the next, until one
+//! is consistent, which is then the cheapest. A second question, whether there is a machine of any cost, finds the
+//! refutation where there is none. Both run in turn with conflict budgets; then each gets its own thread if there are two,
+//! else they go on in turn. Either answer is exact, so the result does not depend on which comes first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ScopedJoinHandle;
 
-use crate::attempt::{Allowance, Answer, Attempt, Effort, Given};
-use crate::decode::Design;
-use crate::encode::{Lit, Measure};
+use crate::budget::Budget;
+use crate::cegis::{Cegis, ConflictBudget, Effort};
+use crate::encode::{Candidate, Lit, Measure, Solved};
 use crate::outcome::{Learnt, StopReason};
-use crate::watch::Watch;
+use crate::problem::Problem;
 
-/// What is known about one number of states.
+/// The bounds on the cost of machines with one number of states.
 #[derive(Default)]
-pub(crate) struct Progress {
-    /// No machine is cheaper.
-    pub(crate) cost: usize,
-    /// A consistent machine, not proven to be the cheapest.
-    pub(crate) best: Option<Learnt>,
-    /// What a second thread has used.
-    pub(crate) aside: Effort,
+pub(crate) struct Bounds {
+    /// Lower bound: no machine is cheaper.
+    pub(crate) lower: usize,
+    /// Upper bound: the cheapest consistent machine so far, not proven to be the cheapest.
+    pub(crate) incumbent: Option<Learnt>,
+    /// The effort of a second thread.
+    pub(crate) side_effort: Effort,
 }
 
-impl Progress {
+impl Bounds {
     /// Remembers a consistent machine, unless a cheaper one is known.
-    fn keep(&mut self, learnt: &Learnt) {
-        if self
-            .best
-            .as_ref()
-            .is_none_or(|best| learnt.cost < best.cost)
-        {
-            self.best = Some(learnt.clone());
+    fn improve(&mut self, learnt: &Learnt) {
+        if (self.incumbent.as_ref()).is_none_or(|best| learnt.cost < best.cost) {
+            self.incumbent = Some(learnt.clone());
         }
     }
 }
 
-/// Sets a flag when it goes, whatever happens before.
-struct AtEnd(Arc<AtomicBool>);
+/// Sets a flag when it is dropped, also by a panic.
+struct SetOnDrop(Arc<AtomicBool>);
 
-impl Drop for AtEnd {
+impl Drop for SetOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// A search that had to end.
-pub(crate) struct Stop(pub(crate) StopReason);
-
-/// The smallest machine; `None` if there is none at all.
+/// The smallest machine; `None` if no machine with this number of states is consistent.
 pub(crate) fn smallest(
-    attempt: &mut Attempt,
-    given: &Given,
-    progress: &mut Progress,
-    watch: &Watch,
-) -> Result<Option<Learnt>, Stop> {
+    cegis: &mut Cegis,
+    problem: &Problem,
+    bounds: &mut Bounds,
+    budget: &Budget,
+) -> Result<Option<Learnt>, StopReason> {
     let mut conflicts = FIRST_CONFLICTS;
     loop {
-        let allowance = Allowance {
+        let unlimited_calls = ConflictBudget {
             conflicts,
             calls: usize::MAX,
         };
-        match cheapest(attempt, given, progress, Some(allowance)) {
-            Answer::Found(design) => {
-                return break_ties(attempt, given, progress, design, watch).map(Some);
+        match cheapest(cegis, problem, bounds, Some(unlimited_calls)) {
+            Solved::Sat(candidate) => {
+                return break_ties(cegis, problem, bounds, candidate, budget).map(Some);
             }
-            Answer::Nothing => return Ok(None),
-            Answer::Undecided => {}
+            Solved::Unsat => return Ok(None),
+            Solved::Unknown => {}
         }
-        if let Some(reason) = watch.reason() {
-            return Err(Stop(reason));
+        if let Some(reason) = budget.exhausted() {
+            return Err(reason);
         }
-        if progress.best.is_some() {
+        if bounds.incumbent.is_some() {
             conflicts = conflicts.saturating_mul(2);
             continue;
         }
-        let allowance = Allowance {
+        let few_calls = ConflictBudget {
             conflicts,
             calls: CALLS,
         };
-        match attempt.ask(given, &[], Some(allowance)) {
-            Answer::Found(design) => progress.keep(&design.learnt),
-            Answer::Nothing => return Ok(None),
-            Answer::Undecided => {}
+        match cegis.solve(problem, &[], Some(few_calls)) {
+            Solved::Sat(candidate) => bounds.improve(&candidate.learnt),
+            Solved::Unsat => return Ok(None),
+            Solved::Unknown => {}
         }
         if rayon::current_num_threads() > 1 {
-            return side_by_side(attempt, given, progress, watch);
+            return side_by_side(cegis, problem, bounds, budget);
         }
         conflicts = conflicts.saturating_mul(2);
     }
 }
 
-/// Both questions at once.
+/// Both questions at once, each in its own thread.
 fn side_by_side(
-    attempt: &mut Attempt,
-    given: &Given,
-    progress: &mut Progress,
-    watch: &Watch,
-) -> Result<Option<Learnt>, Stop> {
+    cegis: &mut Cegis,
+    problem: &Problem,
+    bounds: &mut Bounds,
+    budget: &Budget,
+) -> Result<Option<Learnt>, StopReason> {
     let [over, refuted] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
-    let known = progress.best.is_some();
+    let needs_prover = bounds.incumbent.is_none();
     let (minimal, proof) = std::thread::scope(|scope| {
-        let prover = (!known).then(|| {
-            let (watch, refuted, known) = (watch.and(&over), refuted.clone(), attempt.known());
+        let prover = needs_prover.then(|| {
+            let (budget, refuted) = (budget.with_interrupt(&over), refuted.clone());
+            let (states, tree) = (cegis.encoding().shape().states, cegis.tree().clone());
             scope.spawn(move || {
-                let Some(mut prover) = Attempt::knowing(given, known, &watch) else {
-                    return (Answer::Undecided, Effort::default());
+                let Some(mut prover) = Cegis::from_tree(problem, states, tree, &budget) else {
+                    return (Solved::Unknown, Effort::default());
                 };
-                let answer = prover.ask(given, &[], None);
-                refuted.store(matches!(answer, Answer::Nothing), Ordering::Relaxed);
+                let answer = prover.solve(problem, &[], None);
+                refuted.store(matches!(answer, Solved::Unsat), Ordering::Relaxed);
                 (answer, prover.effort())
             })
         });
-        let watch = watch.and(&refuted);
-        attempt.encoding().watch(&watch);
-        // However this ends: nobody waits for the other thread longer than it takes to tell it.
-        let at_end = AtEnd(over);
-        let minimal = match cheapest(attempt, given, progress, None) {
-            Answer::Found(design) => break_ties(attempt, given, progress, design, &watch).map(Some),
-            Answer::Nothing => Ok(None),
-            Answer::Undecided => Err(Stop(watch.reason().unwrap_or(StopReason::Interrupted))),
+        let budget = budget.with_interrupt(&refuted);
+        cegis.encoding().set_budget(&budget);
+        // However this ends, the other thread is told to end too.
+        let at_end = SetOnDrop(over);
+        let minimal = match cheapest(cegis, problem, bounds, None) {
+            Solved::Sat(candidate) => {
+                break_ties(cegis, problem, bounds, candidate, &budget).map(Some)
+            }
+            Solved::Unsat => Ok(None),
+            Solved::Unknown => Err(budget.stop_reason()),
         };
         drop(at_end);
         (minimal, prover.map(ScopedJoinHandle::join))
     });
     match proof {
         Some(Ok((answer, effort))) => {
-            progress.aside = effort;
+            bounds.side_effort = effort;
             match answer {
-                Answer::Nothing => return Ok(None),
-                Answer::Found(design) => progress.keep(&design.learnt),
-                Answer::Undecided => {}
+                Solved::Unsat => return Ok(None),
+                Solved::Sat(candidate) => bounds.improve(&candidate.learnt),
+                Solved::Unknown => {}
             }
         }
         Some(Err(panic)) => std::panic::resume_unwind(panic),
@@ -142,127 +138,124 @@ fn side_by_side(
     minimal
 }
 
-/// The cheapest machine, from the lowest cost not yet excluded upwards; with an allowance, one step.
+/// The cheapest machine, from the lower bound upwards; with a conflict budget, one step of the bound.
 fn cheapest(
-    attempt: &mut Attempt,
-    given: &Given,
-    progress: &mut Progress,
-    allowance: Option<Allowance>,
-) -> Answer {
-    progress.cost = progress.cost.max(attempt.encoding().base_cost());
+    cegis: &mut Cegis,
+    problem: &Problem,
+    bounds: &mut Bounds,
+    budget: Option<ConflictBudget>,
+) -> Solved<Candidate> {
+    bounds.lower = bounds.lower.max(cegis.encoding().base_cost());
     loop {
-        let bound = attempt.encoding().at_most(Measure::Cost, progress.cost);
-        match attempt.ask(given, &bound, allowance) {
-            Answer::Nothing if attempt.encoding().depends_on(&bound) => progress.cost += 1,
+        let bound = cegis.encoding().at_most(Measure::Cost, bounds.lower);
+        match cegis.solve(problem, &bound, budget) {
+            Solved::Unsat if cegis.encoding().core_has(&bound) => bounds.lower += 1,
             answer => return answer,
         }
-        if allowance.is_some() {
-            return Answer::Undecided;
+        if budget.is_some() {
+            return Solved::Unknown;
         }
     }
 }
 
 /// Among the machines of the lowest cost: the fewest ground atoms, the fewest negations, then the first in order.
 ///
-/// There are mostly few of them, so they are gone through one by one; of many, each measure is minimised.
+/// Mostly there are few of them, so they are enumerated with blocking clauses; of many, each measure is minimised.
 fn break_ties(
-    attempt: &mut Attempt,
-    given: &Given,
-    progress: &mut Progress,
-    mut design: Design,
-    watch: &Watch,
-) -> Result<Learnt, Stop> {
-    progress.keep(&design.learnt);
-    let mut ask =
-        |assumptions: &[Lit], attempt: &mut Attempt| match attempt.ask(given, assumptions, None) {
-            Answer::Found(design) => {
-                progress.keep(&design.learnt);
-                Ok(Some(design))
+    cegis: &mut Cegis,
+    problem: &Problem,
+    bounds: &mut Bounds,
+    mut best: Candidate,
+    budget: &Budget,
+) -> Result<Learnt, StopReason> {
+    bounds.improve(&best.learnt);
+    let mut solve =
+        |assumptions: &[Lit], cegis: &mut Cegis| match cegis.solve(problem, assumptions, None) {
+            Solved::Sat(candidate) => {
+                bounds.improve(&candidate.learnt);
+                Ok(Some(candidate))
             }
-            Answer::Nothing => Ok(None),
-            Answer::Undecided => Err(Stop(watch.reason().unwrap_or(StopReason::Interrupted))),
+            Solved::Unsat => Ok(None),
+            Solved::Unknown => Err(budget.stop_reason()),
         };
-    let mut assumptions = attempt
-        .encoding()
-        .at_most(Measure::Cost, design.learnt.cost.size);
-    let others = attempt.encoding().fresh_question();
-    attempt.encoding().leave_out(others, &design);
-    for _ in 0..ONE_BY_ONE {
+    let mut assumptions = (cegis.encoding()).at_most(Measure::Cost, best.learnt.cost.size);
+    let others = cegis.encoding().activation_literal();
+    cegis.encoding().block(others, &best);
+    for _ in 0..ENUMERATED {
         let all: Vec<Lit> = assumptions.iter().copied().chain([others]).collect();
-        let Some(other) = ask(&all, attempt)? else {
-            return Ok(design.learnt);
+        let Some(other) = solve(&all, cegis)? else {
+            return Ok(best.learnt);
         };
-        attempt.encoding().leave_out(others, &other);
-        if attempt.encoding().rank(&other) < attempt.encoding().rank(&design) {
-            design = other;
+        cegis.encoding().block(others, &other);
+        if cegis.encoding().rank(&other) < cegis.encoding().rank(&best) {
+            best = other;
         }
     }
     for measure in [Measure::Ground, Measure::Negative] {
-        let value = |design: &Design| match measure {
-            Measure::Ground => design.learnt.cost.ground,
-            _ => design.learnt.cost.negative,
+        let value = |candidate: &Candidate| match measure {
+            Measure::Ground => candidate.learnt.cost.ground,
+            _ => candidate.learnt.cost.negative,
         };
-        while let Some(less) = value(&design).checked_sub(1) {
-            let at_most = attempt.encoding().at_most(measure, less);
+        while let Some(less) = value(&best).checked_sub(1) {
+            let at_most = cegis.encoding().at_most(measure, less);
             let all: Vec<Lit> = assumptions.iter().chain(&at_most).copied().collect();
-            match ask(&all, attempt)? {
-                Some(better) => design = better,
+            match solve(&all, cegis)? {
+                Some(better) => best = better,
                 None => break,
             }
         }
-        let at_most = attempt.encoding().at_most(measure, value(&design));
+        let at_most = cegis.encoding().at_most(measure, value(&best));
         assumptions.extend(at_most);
     }
     loop {
-        let earlier = attempt.encoding().before(&design);
+        let earlier = cegis.encoding().before(&best);
         let all: Vec<Lit> = assumptions.iter().copied().chain([earlier]).collect();
-        match ask(&all, attempt)? {
-            Some(better) => design = better,
-            None => return Ok(design.learnt),
+        match solve(&all, cegis)? {
+            Some(better) => best = better,
+            None => return Ok(best.learnt),
         }
     }
 }
 
-/// Conflicts for the first attempts to answer a question.
+/// The conflicts of the first calls for a question.
 const FIRST_CONFLICTS: i32 = 1000;
-/// How often in a row any machine at all is asked for.
+/// How often in a row a machine of any cost is asked for.
 const CALLS: usize = 4;
-/// How many machines of the same cost are gone through one by one.
-const ONE_BY_ONE: usize = 8;
+/// How many machines of the same cost are enumerated.
+const ENUMERATED: usize = 8;
 
 #[cfg(test)]
 mod tests {
     use form_core::{Kind, Signature, Trace};
 
     use super::*;
-    use crate::data::Data;
-    use crate::problem::Options;
+    use crate::options::Options;
+    use crate::traces::TraceSet;
     use crate::vocabulary::vocabulary;
 
     #[test]
-    fn the_cheapest_machine_is_not_lost_when_a_limit_falls_into_the_ties() {
+    fn the_cheapest_machine_is_kept_when_a_limit_is_reached_during_the_ties() {
         let signature = Signature::parse(["a", "b", "c"]).unwrap();
-        let options = Options::default();
-        let mut data = Data::default();
+        let mut traces = TraceSet::default();
         let steps = ["a", "b", "c"].map(|atom| signature.observation([atom]).unwrap());
-        data.add(&Trace::new(Kind::Goal, steps));
-        let given = Given {
-            candidates: vocabulary(&signature, true).unwrap(),
+        traces.add(&Trace::new(Kind::Goal, steps));
+        let problem = Problem {
+            vocabulary: vocabulary(&signature, true).unwrap(),
             signature,
-            options,
-            data,
+            options: Options::default(),
+            traces,
         };
         let interrupt = Arc::new(AtomicBool::new(false));
-        let watch = Watch::default().and(&interrupt);
-        let mut attempt = Attempt::new(&given, 1, &watch).unwrap();
-        let mut progress = Progress::default();
-        let Answer::Found(design) = cheapest(&mut attempt, &given, &mut progress, None) else {
+        let budget = Budget::default().with_interrupt(&interrupt);
+        let mut cegis = Cegis::new(&problem, 1, &budget).unwrap();
+        let mut bounds = Bounds::default();
+        let Solved::Sat(candidate) = cheapest(&mut cegis, &problem, &mut bounds, None) else {
             panic!("there is one")
         };
-        let learnt = design.learnt.clone();
+        let learnt = candidate.learnt.clone();
         interrupt.store(true, Ordering::Relaxed);
-        let stopped = break_ties(&mut attempt, &given, &mut progress, design, &watch);
-        assert!(matches!(stopped, Err(Stop(StopReason::Interrupted))));
-        assert_eq!(progress.best, Some(learnt));
+        let stopped = break_ties(&mut cegis, &problem, &mut bounds, candidate, &budget);
+        assert_eq!(stopped, Err(StopReason::Interrupted));
+        assert_eq!(bounds.incumbent, Some(learnt));
     }
 }

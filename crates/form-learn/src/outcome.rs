@@ -1,34 +1,34 @@
-//! What came of learning: the machine, what was proven about it, and what it took.
+//! The result of learning: the machine, what was proven about it, and the effort per number of states.
 
 use std::time::Duration;
 
 use form_core::Machine;
 
-use crate::problem::Limits;
+use crate::options::Limits;
 
 /// The result of learning.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
-    /// The smallest machine, proven so.
+pub enum LearnOutcome {
+    /// The smallest machine, proven minimal.
     Minimal(Learnt),
     /// A limit was reached first.
     Stopped {
         /// Which limit.
         reason: StopReason,
-        /// No machine with fewer states is consistent with the traces.
+        /// Lower bound: no machine with fewer states is consistent with the traces.
         at_least_states: usize,
-        /// With just that many states, no machine has fewer edges and literals.
+        /// Lower bound: no machine with `at_least_states` states has fewer edges and literals.
         at_least_cost: usize,
         /// The best consistent machine so far, if one was found.
         best: Option<Learnt>,
     },
-    /// No machine can be consistent: pairs of traces, numbered as they were added, that contradict each other. A trace that
-    /// is over before anything was observed is paired with itself.
+    /// No machine can be consistent: pairs of contradictory traces, numbered as they were added. A trace that is over before
+    /// the first observation is paired with itself.
     Contradictory(Vec<(usize, usize)>),
 }
 
-impl Outcome {
-    /// A search that ended before anything was found with so many states; fewer do not suffice.
+impl LearnOutcome {
+    /// A search that ended before it found a machine; `at_least_states` is the lower bound it has proven.
     pub(crate) fn stopped(reason: StopReason, at_least_states: usize) -> Self {
         Self::Stopped {
             reason,
@@ -38,7 +38,7 @@ impl Outcome {
         }
     }
 
-    /// No machine within the states allowed.
+    /// No machine has at most the allowed number of states.
     pub(crate) fn none_within(limits: &Limits) -> Self {
         Self::stopped(StopReason::States, limits.max_states + 1)
     }
@@ -58,13 +58,13 @@ impl Outcome {
 pub struct Learnt {
     /// The machine.
     pub machine: Machine,
-    /// Its states, the accepting and the rejecting one not counted.
+    /// Its number of states, accepting and rejecting ones not counted.
     pub states: usize,
-    /// What it was minimised by.
+    /// Its cost.
     pub cost: Cost,
 }
 
-/// What is minimised among machines with the same number of states, the most important first.
+/// The objective among machines with the same number of states, compared lexicographically.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cost {
     /// Edges and literals together.
@@ -75,34 +75,34 @@ pub struct Cost {
     pub negative: usize,
 }
 
-/// Why a search ended without a proof.
+/// Which limit ended a search without a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// The time was up.
+    /// The time limit.
     Time,
-    /// No machine within the number of states allowed.
+    /// The maximum number of states: no machine within it is consistent.
     States,
-    /// Too much memory.
+    /// The memory limit.
     Memory,
-    /// Somebody wanted it to end.
+    /// The interrupt flag.
     Interrupted,
 }
 
-/// What one number of states took.
+/// The effort for one number of states.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Round {
-    /// States, the accepting and the rejecting one not counted.
+    /// The number of states, accepting and rejecting ones not counted.
     pub states: usize,
-    /// Traces, or parts of them, that refuted a candidate and were added to the search.
+    /// Traces, or prefixes of traces, that refuted a candidate and were given to the solver.
     pub counterexamples: usize,
-    /// Observations of theirs that the solver had not seen at the same place of another one.
+    /// Nodes that they added to the prefix tree.
     pub steps: usize,
-    /// Questions to the solver.
+    /// Calls of the SAT solver.
     pub solver_calls: usize,
-    /// Clauses it was given.
+    /// Clauses given to it.
     pub clauses: usize,
     /// Time.
     pub time: Duration,
-    /// Whether it was proven that so many states do not suffice.
+    /// Whether this number of states was proven insufficient.
     pub refuted: bool,
 }

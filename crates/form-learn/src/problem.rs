@@ -1,61 +1,71 @@
-//! The problem: which machines are asked for, and which of them is the smallest.
+//! The learning problem.
 //!
-//! Given traces, find a machine that is consistent with all of them and deterministic, with the fewest states; among
-//! those, with the fewest edges and literals together; among those, with the fewest ground atoms, then the fewest
-//! negations, then the first in the order of its edges. So the same set of traces gives the same machine.
+//! Given traces, find a machine that is consistent with all of them and deterministic, with the fewest states; among those,
+//! with the fewest edges and literals together; among those, with the fewest ground atoms, then the fewest negations, then
+//! the first in the order of its edges. So the same set of traces gives the same machine.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::time::Duration;
+use form_core::{BoundMachine, Kind, Signature};
 
-/// Which machines to search.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Whether edges may have quantified atoms; without, the machine is propositional.
-    pub first_order: bool,
-    /// How many parallel edges, a disjunction, may lead from one state to another (the paper's κ).
-    pub max_disjuncts: usize,
-    /// Whether a run may come back to a state it has left.
-    pub cyclic: bool,
-    /// The bias towards one sub-task a state: a positive `forall` is the only literal of its edge. Other edges of the
-    /// state are kept apart from it by its negation.
-    pub forall_alone: bool,
+use crate::counterexamples::counterexamples;
+use crate::options::Options;
+use crate::outcome::Learnt;
+use crate::prefix_tree::PrefixTree;
+use crate::shape::Shape;
+use crate::traces::{TracePrefix, TraceSet};
+use crate::vocabulary::LearnableAtom;
+
+/// The traces, and the machines that are searched.
+pub(crate) struct Problem {
+    pub(crate) signature: Signature,
+    pub(crate) options: Options,
+    /// The atoms that edges are made of.
+    pub(crate) vocabulary: Vec<LearnableAtom>,
+    pub(crate) traces: TraceSet,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            first_order: true,
-            max_disjuncts: 1,
-            cyclic: false,
-            forall_alone: true,
-        }
+impl Problem {
+    /// A machine over the signature's atoms, ready to run.
+    pub(crate) fn bind(&self, learnt: &Learnt) -> BoundMachine {
+        (learnt.machine.bind(&self.signature)).expect("edges are made of the signature's atoms")
     }
-}
 
-/// When to stop without an answer.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// The most states to try, the accepting and the rejecting one not counted.
-    pub max_states: usize,
-    /// The time a call may take.
-    pub time: Option<Duration>,
-    /// The memory of the process, in bytes.
-    pub memory: Option<u64>,
-    /// Set from elsewhere to interrupt the search.
-    pub interrupt: Option<Arc<AtomicBool>>,
-    /// Where the built-in search tells how many states it is trying, for those who wait.
-    pub progress: Option<Arc<AtomicUsize>>,
-}
+    /// Counterexamples to a machine, among the traces from number `from` on.
+    pub(crate) fn counterexamples(&self, learnt: &Learnt, from: usize) -> Vec<TracePrefix> {
+        counterexamples(&self.traces, &self.bind(learnt), from)
+    }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            max_states: 10,
-            time: None,
-            memory: None,
-            interrupt: None,
-            progress: None,
+    /// The prefix tree without traces.
+    pub(crate) fn empty_tree(&self) -> PrefixTree {
+        let foralls = (self.vocabulary.iter())
+            .filter(|atom| atom.forall)
+            .map(|atom| atom.mask.clone());
+        PrefixTree::new(foralls.collect())
+    }
+
+    /// The traces that a search starts from: the shortest goal and the shortest dead end.
+    pub(crate) fn seeds(&self) -> PrefixTree {
+        let mut tree = self.empty_tree();
+        let ends = [Kind::Goal, Kind::DeadEnd].into_iter();
+        for seed in ends.filter_map(|kind| self.traces.shortest(kind)) {
+            self.plant(&mut tree, &seed);
+        }
+        tree
+    }
+
+    /// Adds a prefix of a trace to a prefix tree.
+    pub(crate) fn plant(&self, tree: &mut PrefixTree, prefix: &TracePrefix) {
+        let steps = self.traces.steps(prefix);
+        tree.add(prefix.kind, steps, self.traces.observations());
+    }
+
+    /// The shape of machines with this number of states.
+    pub(crate) fn shape(&self, states: usize) -> Shape {
+        let reached = [Kind::Goal, Kind::DeadEnd].map(|kind| self.traces.has(kind));
+        Shape {
+            states,
+            rejecting: reached[1],
+            reached,
+            options: self.options.clone(),
         }
     }
 }

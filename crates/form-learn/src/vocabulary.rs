@@ -1,4 +1,7 @@
-//! The atoms that edges may be made of, in the order of the tie-break: quantified before ground, then by name.
+//! The vocabulary: the atoms that edges are made of, in the order of the tie-break (quantified before ground, then by name).
+//!
+//! A new quantifier or kind of atom starts here: with its own [`LearnableAtom`]s, its cost, and its since node in the prefix tree
+//! if it looks further back than the newest observation.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -6,20 +9,20 @@ use form_core::{Atom, AtomSet, GroundAtom, Name, QuantifiedAtom, Quantifier, Sig
 
 use crate::error::{Error, Result};
 
-/// An atom that may stand on an edge.
+/// An atom that edges may have.
 #[derive(Clone, Debug)]
-pub(crate) struct Candidate {
+pub(crate) struct LearnableAtom {
     pub(crate) atom: Atom,
-    /// The atoms of the signature it is about.
+    /// The atoms of the signature that it is about.
     pub(crate) mask: AtomSet,
-    /// Whether it looks at everything seen since the state was entered, not at the newest observation.
+    /// Whether it looks at all observations since the state was entered, not at the newest one alone.
     pub(crate) forall: bool,
-    /// Whether it names objects: what the tie-break avoids.
+    /// Whether it names objects, which the tie-break avoids.
     pub(crate) ground: bool,
 }
 
-impl Candidate {
-    /// Whether it holds wherever `other` holds, so that its negation excludes the other.
+impl LearnableAtom {
+    /// Whether it holds wherever `other` holds, so that its negation excludes `other`.
     pub(crate) fn follows_from(&self, other: &Self) -> bool {
         match (self.forall, other.forall) {
             (false, false) => other.mask.is_subset(&self.mask),
@@ -29,18 +32,18 @@ impl Candidate {
     }
 }
 
-/// The most candidates there may be. Tables and clauses of an encoding grow with their square: with more of them, memory would be
-/// gone before any limit is asked.
+/// The maximum size of a vocabulary. Tables and clauses of an encoding grow with its square: a larger one would exhaust memory
+/// before any limit is checked.
 const MOST: usize = 1 << 13;
 
-/// The candidates of a signature; quantified ones only in first-order mode.
-pub(crate) fn vocabulary(signature: &Signature, first_order: bool) -> Result<Vec<Candidate>> {
+/// The vocabulary of a signature; quantified atoms only in first-order mode.
+pub(crate) fn vocabulary(signature: &Signature, first_order: bool) -> Result<Vec<LearnableAtom>> {
     let too_many = || Error::Vocabulary {
         atoms: signature.len(),
         limit: MOST,
     };
     let room = MOST.checked_sub(signature.len()).ok_or_else(too_many)?;
-    let mut candidates = Vec::new();
+    let mut vocabulary = Vec::new();
     if first_order {
         let patterns = patterns(signature, room / 2).ok_or_else(too_many)?;
         for quantifier in [Quantifier::Exists, Quantifier::Forall] {
@@ -50,7 +53,7 @@ pub(crate) fn vocabulary(signature: &Signature, first_order: bool) -> Result<Vec
                 let atom = atom.expect("a pattern has a variable");
                 let mask = signature.instances(&atom);
                 let forall = quantifier == Quantifier::Forall;
-                candidates.push(Candidate {
+                vocabulary.push(LearnableAtom {
                     atom: atom.into(),
                     mask,
                     forall,
@@ -60,21 +63,21 @@ pub(crate) fn vocabulary(signature: &Signature, first_order: bool) -> Result<Vec
         }
     }
     for (id, atom) in signature.ids().zip(signature.atoms()) {
-        candidates.push(Candidate {
+        vocabulary.push(LearnableAtom {
             atom: atom.clone().into(),
             mask: AtomSet::from_iter([id]),
             forall: false,
             ground: !atom.constants().is_empty(),
         });
     }
-    Ok(candidates)
+    Ok(vocabulary)
 }
 
 /// A predicate and its arguments.
 type Pattern = (Name, Vec<Term>);
 
-/// What can be quantified: every predicate over all its arguments, and, for more than one argument, over some of them
-/// where at least two atoms agree in the others. Nothing if there are more than `most`.
+/// The patterns of quantified atoms: every predicate over all its arguments and, for several arguments, over some of them
+/// where at least two atoms agree in the others. `None` if there are more than `most`.
 fn patterns(signature: &Signature, most: usize) -> Option<Vec<Pattern>> {
     let mut known: HashSet<Pattern> = HashSet::new();
     let mut patterns = Vec::new();
@@ -101,8 +104,8 @@ fn patterns(signature: &Signature, most: usize) -> Option<Vec<Pattern>> {
     Some(patterns)
 }
 
-/// Which arguments of an atom may be fixed, as bits: none, then one at a time, then two, … Nothing if there are more than `most`
-/// such choices.
+/// The sets of arguments of an atom that may be fixed, as bits: none, then single ones, then pairs, … `None` if there are more
+/// than `most`.
 fn fixings(signature: &Signature, atom: &GroundAtom, most: usize) -> Option<Vec<u64>> {
     let constants = atom.constants();
     let mut found = BTreeSet::from([0]);
@@ -113,7 +116,7 @@ fn fixings(signature: &Signature, atom: &GroundAtom, most: usize) -> Option<Vec<
         if !alike {
             continue;
         }
-        // Where the two agree, and with that in any part of it. Arguments beyond the last bit are never fixed.
+        // The arguments in which the two agree, and all subsets of these. Arguments beyond the last bit are never fixed.
         let agree = (constants.iter().zip(other.constants()).take(64).enumerate())
             .filter(|(_, (mine, others))| mine == others)
             .fold(0_u64, |bits, (i, _)| bits | 1 << i);
@@ -144,11 +147,11 @@ mod tests {
 
     fn written(atoms: &[String]) -> Result<Vec<String>> {
         let signature = Signature::parse(atoms).unwrap();
-        let candidates = vocabulary(&signature, true)?;
-        Ok(candidates.iter().map(|c| c.atom.to_string()).collect())
+        let vocabulary = vocabulary(&signature, true)?;
+        Ok(vocabulary.iter().map(|a| a.atom.to_string()).collect())
     }
 
-    /// Atoms of so many arguments that differ in the first one.
+    /// Two atoms of this arity that differ in the first argument.
     fn wide(arity: usize) -> Vec<String> {
         let rest = ",a".repeat(arity - 1);
         ["x", "y"].map(|first| format!("p({first}{rest})")).into()
@@ -171,17 +174,17 @@ mod tests {
 
     #[test]
     fn the_number_of_arguments_may_be_any() {
-        // All parts of the two arguments in which the atoms agree.
+        // All subsets of the two arguments in which the atoms agree.
         assert_eq!(written(&wide(3)).unwrap().len(), 2 * 4 + 2);
         assert_eq!(written(&wide(11)).unwrap().len(), 2 * 1024 + 2);
-        // Nobody agrees with anybody, however many arguments there are.
+        // No two atoms agree in an argument, however many there are.
         let arguments = |of: &str| (0..100).map(|i| format!("{of}{i}")).collect::<Vec<_>>();
         let atoms = ["a", "b"].map(|of| format!("p({})", arguments(of).join(",")));
         assert_eq!(written(&atoms).unwrap().len(), 2 + 2);
     }
 
     #[test]
-    fn too_many_candidates_are_an_error_and_not_the_end_of_the_memory() {
+    fn a_vocabulary_that_is_too_large_is_an_error() {
         for arity in [14, 17, 33, 65, 100] {
             let message = written(&wide(arity)).unwrap_err().to_string();
             assert!(

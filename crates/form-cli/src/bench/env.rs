@@ -33,7 +33,7 @@ const WORLDS: usize = 4096;
 /// Steps of each of them in one measurement.
 const STEPS: usize = 1000;
 
-/// What MiniGrid 3.2.0 did in the same room, on one core of the machine of book/src/performance.md.
+/// What MiniGrid 3.2.0 did in the same room, on one core of the computer of book/src/performance.md.
 const MINIGRID: Baseline = Baseline {
     value: 5_074.0,
     source: "MiniGrid with a full view, book/src/performance.md",

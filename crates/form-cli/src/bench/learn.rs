@@ -1,15 +1,16 @@
-//! The rows about learning the paper's machines from walks in its room, beside the times of its Table 3.
+//! The rows about learning the paper's machines from random walks in its room, beside the times of its Table 3.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use form_core::{Signature, Trace};
-use form_learn::walks::Walks;
-use form_learn::{Learner, Limits, Options, Outcome};
+use form_env::{RandomWalks, Task};
+use form_learn::{LearnOutcome, Learner, Limits, Options};
 
 use super::{Baseline, Benchmark, Row, middle};
 
-/// Seeds of the walks, each a problem of its own.
+/// Seeds of the random walks, each a problem of its own.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 /// Traces of each kind.
 const TRACES: usize = 100;
@@ -24,35 +25,23 @@ const TABLE: &str = "the paper's ILASP, Table 3";
 pub(super) const BENCHMARKS: [Benchmark; 6] = [
     Benchmark {
         name: "learn.all-yellow",
-        measure: |name| measure(name, Walks::all_yellow, &first_order(), paper(1.0), LIMIT),
+        measure: |name| measure(name, paper(1.0), LIMIT),
     },
     Benchmark {
         name: "learn.all-yellow.propositional",
-        measure: |name| {
-            let options = propositional();
-            measure(name, Walks::all_yellow, &options, paper(16.3), LIMIT)
-        },
+        measure: |name| measure(name, paper(16.3), LIMIT),
     },
     Benchmark {
         name: "learn.green-but-one",
-        measure: |name| {
-            let options = first_order();
-            measure(name, Walks::green_but_one, &options, paper(0.5), LIMIT)
-        },
+        measure: |name| measure(name, paper(0.5), LIMIT),
     },
     Benchmark {
         name: "learn.green-but-one.propositional",
-        measure: |name| {
-            let options = propositional();
-            measure(name, Walks::green_but_one, &options, paper(0.6), LIMIT)
-        },
+        measure: |name| measure(name, paper(0.6), LIMIT),
     },
     Benchmark {
         name: "learn.blue-all-yellow-7",
-        measure: |name| {
-            let options = first_order();
-            measure(name, Walks::blue_all_yellow_7, &options, paper(12.8), LIMIT)
-        },
+        measure: |name| measure(name, paper(12.8), LIMIT),
     },
     Benchmark {
         name: "learn.blue-all-yellow-7.propositional",
@@ -61,14 +50,7 @@ pub(super) const BENCHMARKS: [Benchmark; 6] = [
                 value: 3600.0,
                 source: "the paper's ILASP, Table 3: no answer in 3,600 s",
             };
-            let options = propositional();
-            measure(
-                name,
-                Walks::blue_all_yellow_7,
-                &options,
-                baseline,
-                2 * LIMIT,
-            )
+            measure(name, baseline, 2 * LIMIT)
         },
     },
 ];
@@ -80,37 +62,49 @@ fn paper(seconds: f64) -> Baseline {
     }
 }
 
-fn first_order() -> Options {
-    Options::default()
+/// The options of a row. The paper's propositional machines have two disjuncts.
+fn options(name: &str) -> Options {
+    match name.ends_with(".propositional") {
+        false => Options::default(),
+        true => Options {
+            first_order: false,
+            max_disjuncts: 2,
+            ..Options::default()
+        },
+    }
 }
 
-/// As the paper's propositional machines: two disjuncts.
-fn propositional() -> Options {
-    Options {
-        first_order: false,
-        max_disjuncts: 2,
-        ..Options::default()
+/// Traces of the task of a row, `learn.TASK[.propositional]`.
+fn problem(name: &str, seed: u64) -> Result<(Signature, Vec<Trace>)> {
+    let task = name.split('.').nth(1).unwrap_or_default();
+    let mut task = Task::builtin(task)?;
+    if task.description().lava > 0 {
+        // Few random walks survive 3,000 steps among lava.
+        let mut description = task.description().clone();
+        description.steps = 500;
+        task = Task::new(description)?;
     }
+    let walks = RandomWalks {
+        each: TRACES,
+        seed,
+        max_episodes: 1_000_000,
+    };
+    let recorded = walks.record(&Arc::new(task.clone()), || false)?;
+    let traces = recorded.traces.into_values().flatten().collect();
+    Ok((task.signature().clone(), traces))
 }
 
 /// Seconds to learn a task's machine from scratch, all numbers of states included: the median over the seeds, each
 /// several times.
-fn measure(
-    name: &str,
-    task: fn(u64) -> Walks,
-    options: &Options,
-    baseline: Baseline,
-    limit: Duration,
-) -> Result<Row> {
-    let mut problems: Vec<(Signature, Vec<Trace>)> = Vec::new();
-    for seed in SEEDS {
-        let walks = task(seed).each(TRACES);
-        problems.push((walks.signature()?, walks.record()?));
-    }
+fn measure(name: &str, baseline: Baseline, limit: Duration) -> Result<Row> {
+    let options = options(name);
+    let problems = SEEDS
+        .map(|seed| problem(name, seed))
+        .collect::<Result<Vec<_>>>()?;
     let start = Instant::now();
     let mut seconds = Vec::new();
     for round in 0..REPEATS {
-        // Another round only if it will be over in time.
+        // Another round only if it will end in time.
         let elapsed = start.elapsed();
         if round > 0 && elapsed + elapsed / round as u32 > limit {
             break;
@@ -118,14 +112,14 @@ fn measure(
         for (i, (signature, traces)) in problems.iter().enumerate() {
             let left = limit.saturating_sub(start.elapsed());
             let began = Instant::now();
-            match learn(signature, traces, options, left)? {
-                Outcome::Minimal(_) => seconds.push(began.elapsed().as_secs_f64()),
-                // The first round counts whatever it takes; of a later one all or nothing.
-                Outcome::Stopped { .. } if round > 0 => {
+            match learn(signature, traces, &options, left)? {
+                LearnOutcome::Minimal(_) => seconds.push(began.elapsed().as_secs_f64()),
+                // The first round counts even if it is not complete, a later one does not.
+                LearnOutcome::Stopped { .. } if round > 0 => {
                     seconds.truncate(round * problems.len());
                     break;
                 }
-                Outcome::Stopped {
+                LearnOutcome::Stopped {
                     at_least_states, ..
                 } => {
                     return Ok(Row {
@@ -141,7 +135,7 @@ fn measure(
                         )),
                     });
                 }
-                Outcome::Contradictory(_) => bail!("the walks contradict each other"),
+                LearnOutcome::Contradictory(_) => bail!("the walks contradict each other"),
             }
         }
     }
@@ -156,7 +150,7 @@ fn learn(
     traces: &[Trace],
     options: &Options,
     limit: Duration,
-) -> Result<Outcome> {
+) -> Result<LearnOutcome> {
     let mut learner = Learner::new(signature, options);
     for trace in traces {
         learner.add(trace);
@@ -174,10 +168,7 @@ mod tests {
 
     #[test]
     fn a_limit_that_is_hit_is_told() {
-        let row = |limit| {
-            let walks = Walks::green_but_one;
-            measure("row", walks, &first_order(), paper(0.5), limit).unwrap()
-        };
+        let row = |limit| measure("learn.green-but-one", paper(0.5), limit).unwrap();
         let none = row(Duration::ZERO);
         assert!(none.value.is_none() && none.ratio().is_none());
         let note = none.note.unwrap();

@@ -16,11 +16,11 @@ use crate::{Answer, output};
 
 /// Measure the speed of the parts and print one table
 ///
-/// Every figure is the median of several runs. Names select rows by their beginning.
+/// Every figure is the median of several runs. Names select rows by prefix.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  form bench\n  form bench learn --json")]
 pub struct Args {
-    /// The rows to measure, such as `machine.step` or `learn`; all of them if none is named
+    /// The rows to measure, such as `machine.step` or `learn` [default: all]
     names: Vec<String>,
     /// Print one JSON object
     #[arg(long)]
@@ -36,11 +36,11 @@ struct Benchmark {
 /// One line of the table.
 struct Row {
     name: String,
-    /// The figure; none if the time allowed was too short for one.
+    /// The figure; `None` if the time limit was too short.
     value: Option<f64>,
     unit: &'static str,
     baseline: Option<Baseline>,
-    /// What else to know about it.
+    /// A remark.
     note: Option<String>,
 }
 
@@ -48,7 +48,7 @@ struct Row {
 #[derive(Clone, Copy)]
 struct Baseline {
     value: f64,
-    /// Where it comes from.
+    /// Its source.
     source: &'static str,
 }
 

@@ -24,7 +24,7 @@ const TIME: Duration = Duration::from_millis(500);
 /// How many runs there are.
 const RUNS: usize = 5;
 
-/// What PyTorch did with its best settings on the two cores of the machine of book/src/performance.md.
+/// What PyTorch did with its best settings on the two cores of the computer of book/src/performance.md.
 const PYTORCH: &str = "PyTorch's best settings on 2 cores, book/src/performance.md";
 
 /// Samples trained a second at minibatch 4096: loss, gradient, its clipping and a step of Adam.

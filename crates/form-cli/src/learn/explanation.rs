@@ -1,17 +1,18 @@
-//! Wording why a machine is as it is: which traces force its number of states and its edges, and what it took to learn it.
+//! The output of `form learn --explain`: the traces that force the number of states and the edges, and the effort per number of
+//! states.
 
 use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::Result;
 use form_core::{AtomSet, BoundMachine, Dataset, Edge, Machine, Run};
-use form_learn::{Evidence, Explanation, Learnt, Level, Proof, Reason, Round};
+use form_learn::{Criterion, Explanation, Learnt, Proof, Reason, Round, TracePrefix};
 use serde_json::{Value, json};
 
 use super::stop_name;
 use crate::output::count;
 
-/// The explanation as remarks in a machine file.
+/// The explanation as comments of a machine file.
 pub fn to_text(
     data: &Dataset,
     learnt: &Learnt,
@@ -27,21 +28,21 @@ pub fn to_text(
     };
     let states = count(learnt.states, "state");
     text.line(0, "");
-    text.line(
-        0,
-        "Forced by traces is what every machine has, up to the numbers of its states, that is consistent with them, has",
-    );
     let size = learnt.cost.size;
     text.line(
         0,
-        format!("{states}, at most {size} edges and literals, and no literals that are idle on the data."),
+        format!("Forced by some traces: every machine with {states} and at most {size} edges and literals that is"),
+    );
+    text.line(
+        0,
+        "consistent with them has it, for some numbering of its states. Literals that are idle on the data are excluded.",
     );
     if learnt.states > 1 {
         text.line(0, "");
         match &explanation.states {
             None => text.line(0, format!("{states}: {NOT_REACHED}")),
             Some(proof) => {
-                let claim = format!("{states}: no machine with fewer is consistent with");
+                let claim = format!("{states}: no machine with fewer states is consistent with");
                 text.proof(0, &claim, proof);
             }
         }
@@ -63,7 +64,7 @@ pub fn to_text(
     Ok(text.lines.concat())
 }
 
-const NOT_REACHED: &str = "not explained, a limit was reached first";
+const NOT_REACHED: &str = "not explained: a limit was reached first";
 
 /// `u0 -> u1 : forall X. yellow(X)`.
 fn edge_text(machine: &Machine, edge: &Edge) -> String {
@@ -71,12 +72,12 @@ fn edge_text(machine: &Machine, edge: &Edge) -> String {
     format!("{from} -> {to} : {}", edge.formula)
 }
 
-/// The lines so far, and the parts of traces whose observations stand in them.
+/// The lines so far, and the traces whose observations they show.
 struct Text<'a> {
     data: &'a Dataset,
     learnt: &'a Learnt,
     bound: BoundMachine,
-    shown: HashSet<Evidence>,
+    shown: HashSet<TracePrefix>,
     lines: Vec<String>,
 }
 
@@ -89,10 +90,10 @@ impl Text<'_> {
     fn reason(&mut self, edge: &Edge, reason: &Reason) {
         let machine = &self.learnt.machine;
         let (from, to) = (machine.state_name(edge.from), machine.state_name(edge.to));
-        if reason.level == Level::Size {
+        if reason.criterion == Criterion::Size {
             return self.proof(1, "forced by", &reason.proof);
         }
-        let what = match &reason.core {
+        let what = match &reason.forced {
             None => "the edge",
             Some(core) => {
                 let claim = if core.literals.atoms().next().is_none() {
@@ -102,7 +103,7 @@ impl Text<'_> {
                 };
                 self.proof(1, &claim, &core.proof);
                 if core.literals == edge.formula {
-                    "that there are no more literals"
+                    "the absence of further literals"
                 } else {
                     "the rest"
                 }
@@ -110,28 +111,31 @@ impl Text<'_> {
         };
         let cost = self.learnt.cost;
         let ground = count(cost.ground, "literal");
-        let (by, among) = match reason.level {
-            Level::Size | Level::Ground => (
+        let (by, among) = match reason.criterion {
+            Criterion::Size | Criterion::Ground => (
                 "the fewest literals that name objects",
                 format!("with at most {ground} that name objects"),
             ),
-            Level::Negative => (
+            Criterion::Negative => (
                 "the fewest literals that name objects, then the fewest negations",
                 format!(
                     "with at most {ground} that name objects and {}",
                     count(cost.negative, "negation")
                 ),
             ),
-            Level::Order => ("the fixed order", "that come no later in it".to_owned()),
+            Criterion::Order => (
+                "the fixed order",
+                "that come no later in that order".to_owned(),
+            ),
         };
         self.line(
             1,
-            format!("{what} is chosen among machines as small, by {by}; another one has"),
+            format!("{what} is a choice among machines of the same size, by {by}; another one has"),
         );
         if let Some(alternative) = &reason.alternative {
             self.difference(&alternative.machine);
         }
-        let claim = format!("among those {among}, the whole edge is forced by");
+        let claim = format!("among machines {among}, the whole edge is forced by");
         self.proof(1, &claim, &reason.proof);
     }
 
@@ -149,35 +153,35 @@ impl Text<'_> {
     }
 
     fn proof(&mut self, depth: usize, claim: &str, proof: &Proof) {
-        let traces = match proof.evidence.len() {
+        let traces = match proof.traces.len() {
             0 => "no trace at all".to_owned(),
             n => count(n, "trace"),
         };
         let perhaps = if proof.irreducible {
             ""
         } else {
-            ", perhaps not all of them needed"
+            " (perhaps not all of them are needed)"
         };
         self.line(depth, format!("{claim} {traces}{perhaps}"));
-        for part in &proof.evidence {
-            let place = self.place(part);
-            if self.shown.insert(*part) {
+        for prefix in &proof.traces {
+            let place = self.place(prefix);
+            if self.shown.insert(*prefix) {
                 self.line(depth + 1, place);
-                self.line(depth + 2, self.observations(part));
+                self.line(depth + 2, self.observations(prefix));
             } else {
                 self.line(depth + 1, format!("{place} (above)"));
             }
         }
     }
 
-    /// Where the part of a trace is found, and how it ended.
-    fn place(&self, part: &Evidence) -> String {
-        let place = self.data.describe(self.data.traces()[part.trace].0);
-        if part.whole {
-            format!("{place}, {}", part.kind)
+    /// The file and line of a trace or prefix, and how it ended.
+    fn place(&self, prefix: &TracePrefix) -> String {
+        let place = self.data.describe(self.data.traces()[prefix.trace].0);
+        if prefix.whole {
+            format!("{place}, {}", prefix.kind)
         } else {
-            let length = count(part.length, "observation");
-            let length = if part.length == 1 {
+            let length = count(prefix.length, "observation");
+            let length = if prefix.length == 1 {
                 "observation".to_owned()
             } else {
                 length
@@ -186,11 +190,11 @@ impl Text<'_> {
         }
     }
 
-    /// The observations of the part, with the state that the machine is in wherever it changes. Of many only those that
-    /// matter to it: the first of their sort since the state was entered, and the last one.
-    fn observations(&self, part: &Evidence) -> String {
+    /// The observations of a prefix, with the machine's state wherever it changes. Of many observations only those that matter:
+    /// the first with a new relevant atom since the state was entered, and the last one.
+    fn observations(&self, prefix: &TracePrefix) -> String {
         let machine = &self.learnt.machine;
-        let steps = &self.data.traces()[part.trace].1.steps()[..part.length];
+        let steps = &self.data.traces()[prefix.trace].1.steps()[..prefix.length];
         let relevant = self.bound.relevant_atoms();
         let mut run = Run::new(&self.bound);
         let mut seen = AtomSet::new();
@@ -199,7 +203,7 @@ impl Text<'_> {
             let news = step.intersection(&relevant).difference(&seen);
             let moved = run.step(&self.bound, step).edge.is_some();
             if moved {
-                // The buffer begins after the observation that moved.
+                // The buffer starts after the observation that changed the state.
                 seen.clear();
             } else {
                 seen.union_with(step);
@@ -225,10 +229,10 @@ impl Text<'_> {
     }
 }
 
-/// So many observations are shown in full.
+/// Prefixes up to this length are shown in full.
 const SHORT: usize = 12;
 
-/// What each number of states took, as a table in remarks.
+/// The effort per number of states, as a table in comments.
 pub fn rounds_to_text(rounds: &[Round], found: bool) -> String {
     let mut text =
         "#\n# states  counterexamples  solver calls  clauses  seconds  result\n".to_owned();
@@ -252,7 +256,7 @@ pub fn rounds_to_text(rounds: &[Round], found: bool) -> String {
     text
 }
 
-/// The explanation for scripts.
+/// The explanation as JSON.
 pub fn to_json(
     data: &Dataset,
     learnt: &Learnt,
@@ -260,12 +264,12 @@ pub fn to_json(
     time: Duration,
 ) -> Result<Value> {
     let proof = |proof: &Proof| {
-        let traces = proof.evidence.iter().map(|part| {
+        let traces = proof.traces.iter().map(|prefix| {
             json!({
-                "trace": data.describe(data.traces()[part.trace].0).to_string(),
-                "observations": part.length,
-                "whole": part.whole,
-                "kind": part.kind.as_str(),
+                "trace": data.describe(data.traces()[prefix.trace].0).to_string(),
+                "observations": prefix.length,
+                "whole": prefix.whole,
+                "kind": prefix.kind.as_str(),
             })
         });
         json!({ "traces": traces.collect::<Vec<_>>(), "irreducible": proof.irreducible })
@@ -280,12 +284,12 @@ pub fn to_json(
             let alternative = alternative
                 .map(|other| serde_json::from_str::<Value>(&other.machine.to_json()))
                 .transpose()?;
-            let core = reason.as_ref().and_then(|reason| reason.core.as_ref());
+            let core = reason.as_ref().and_then(|reason| reason.forced.as_ref());
             Ok(json!({
                 "from": machine.state_name(edge.from),
                 "to": machine.state_name(edge.to),
                 "formula": edge.formula.to_string(),
-                "level": reason.as_ref().map(|reason| level_name(reason.level)),
+                "level": reason.as_ref().map(|reason| criterion_name(reason.criterion)),
                 "proof": reason.as_ref().map(|reason| proof(&reason.proof)),
                 "core": core.map(|core| {
                     json!({ "literals": core.literals.to_string(), "proof": proof(&core.proof) })
@@ -302,11 +306,11 @@ pub fn to_json(
     }))
 }
 
-fn level_name(level: Level) -> &'static str {
-    match level {
-        Level::Size => "size",
-        Level::Ground => "ground",
-        Level::Negative => "negative",
-        Level::Order => "order",
+fn criterion_name(criterion: Criterion) -> &'static str {
+    match criterion {
+        Criterion::Size => "size",
+        Criterion::Ground => "ground",
+        Criterion::Negative => "negative",
+        Criterion::Order => "order",
     }
 }

@@ -11,7 +11,7 @@ pub struct Outcome {
     pub stderr: String,
 }
 
-/// The folder of input files, where commands run so that no message names a folder of this machine.
+/// The folder of input files, where commands run so that no message names a folder of this computer.
 pub fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }

@@ -2,14 +2,13 @@
 //! links lead somewhere.
 //!
 //! Rust blocks are tested by the package in `book`, Python blocks by `python/tests/test_book.py`; here it is only made sure that
-//! none of them escapes. The rooms: `page` takes pages apart, `kinds` says what a block is and checks what need not be run,
-//! `commands` runs the others, `printed` compares what
-//! they print, `links` follows the links, `made_up` tests all of it on pages with mistakes.
+//! none of them escapes. `page` parses pages, `kinds` classifies blocks and checks those that are not run, `commands` runs the others,
+//! `printed` compares their output, `links` follows the links, and `failing_pages` tests all of it on pages with mistakes.
 
-mod commands;
+pub mod commands;
+mod failing_pages;
 mod kinds;
 mod links;
-mod made_up;
 mod page;
 mod printed;
 

@@ -18,7 +18,7 @@ fn transcript(arguments: &[&str], outcome: &Outcome) -> String {
     )
 }
 
-/// Runs a command that must fail: its answer is on standard error and there only, and names no folder of this machine.
+/// Runs a command that must fail: its answer is on standard error and there only, and names no folder of this computer.
 fn refused(arguments: &[&str], input: &str, code: i32) -> Outcome {
     let outcome = form_reading(&fixtures(), arguments, input);
     let Outcome { stdout, stderr, .. } = &outcome;

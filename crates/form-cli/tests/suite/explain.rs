@@ -48,9 +48,9 @@ fn a_choice_is_said_to_be_one() {
     for part in [
         "# u0 -> u1 : exists X. green(X) and not green(o12) and not lava\n",
         "#   with at least `exists X. green(X) and not green(o12)` forced by ",
-        "#   the rest is chosen among machines as small, by the fixed order; another one has\n",
-        "#   that there are no more literals is chosen among machines as small, by the fixed order",
-        "#   among those that come no later in it, the whole edge is forced by ",
+        "#   the rest is a choice among machines of the same size, by the fixed order; another one has\n",
+        "#   the absence of further literals is a choice among machines of the same size, by the fixed order",
+        "#   among machines that come no later in that order, the whole edge is forced by ",
     ] {
         assert!(outcome.stdout.contains(part), "{part}\n{}", outcome.stdout);
     }
@@ -133,7 +133,7 @@ fn only_what_the_built_in_solver_proved_is_explained() {
     }
     let outcome = learn("all_yellow", &["--max-states", "1", "--explain"]);
     assert_eq!(outcome.code, Some(1));
-    let nothing = "nothing is explained: no machine was proven minimal";
+    let nothing = "no explanation: no machine was proven minimal";
     assert!(outcome.stdout.contains(nothing), "{}", outcome.stdout);
     let outcome = learn("all_yellow", &["--max-states", "1", "--explain", "--json"]);
     let found: Value = serde_json::from_str(&outcome.stdout).unwrap();

@@ -159,7 +159,7 @@ fn two_processes_do_not_train_into_one_folder() {
     }
 }
 
-/// The disk is full, or as good as: no file may grow beyond so many blocks of 512 bytes.
+/// The disk is full: no file may grow beyond this number of blocks of 512 bytes.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_loses_nothing() {

@@ -10,12 +10,13 @@ mod commands;
 mod evaluating;
 mod explain;
 mod faults;
+mod first_use;
+mod help;
 #[cfg(target_os = "linux")]
 mod memory;
 mod program;
 mod reports;
 mod runs;
-mod stumbles;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod training;

@@ -11,7 +11,7 @@ const TRACE: &str = r#"{"kind":"goal","steps":[["yellow(o0)"],["blue(o4)"],["yel
 "#;
 const MEGABYTE: usize = 1 << 20;
 
-/// The most memory that checking so many bytes of traces took.
+/// The peak memory of checking this many bytes of traces.
 fn peak_of_check(bytes: usize) -> usize {
     let signature = Path::new(env!("CARGO_TARGET_TMPDIR")).join("memory_signature.txt");
     fs::write(&signature, "yellow(o0)\nyellow(o1)\nblue(o4)\ngoal\n")

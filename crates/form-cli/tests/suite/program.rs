@@ -1,4 +1,4 @@
-//! What the program says of itself: completions for shells, manual pages, and what is missing on a machine.
+//! What the program says of itself: completions for shells, manual pages, and what is missing on a computer.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::binary::{Outcome, command, fixtures, form};
 
-/// Whether this machine has a program.
+/// Whether this computer has a program.
 fn has(program: &str) -> bool {
     let asked = Command::new(program)
         .arg("--version")
@@ -226,7 +226,7 @@ fn a_doctor_names_a_temporary_folder_that_is_not_there() {
     assert_eq!(part(&said, "temporary folder")["state"], "broken");
 }
 
-/// The Python of this machine, if there is one, is asked for real; what lies in the current folder is not run.
+/// The Python of this computer, if there is one, is really asked; modules in the current folder are not imported.
 #[cfg(unix)]
 #[test]
 fn a_doctor_imports_nothing() {

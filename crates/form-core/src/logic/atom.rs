@@ -11,15 +11,15 @@ use crate::error::{Error, Result};
 
 /// An identifier: the name of a predicate, a constant or a state.
 ///
-/// Letters (of any script), digits and `_`; the words of the language (`true`, `not`, …) are not names.
+/// Letters (of any script), digits and `_`; reserved words (`true`, `not`, …) are not names.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Name(Arc<str>);
 
-/// Words that the language keeps for itself.
+/// The reserved words of the language.
 pub(crate) const RESERVED: [&str; 7] = ["true", "false", "not", "and", "or", "exists", "forall"];
 
-/// Whether `c` may stand in a name.
-pub(crate) fn is_name_char(c: char) -> bool {
+/// Whether a name may contain `c`.
+pub fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
@@ -35,7 +35,7 @@ impl Name {
         if RESERVED.contains(&text) {
             return Err(Error::BadName {
                 name: text.to_owned(),
-                problem: "this is a word of the language".to_owned(),
+                problem: "it is a reserved word".to_owned(),
             });
         }
         Ok(Self(text.into()))
@@ -126,12 +126,12 @@ impl GroundAtom {
         &self.predicate
     }
 
-    /// The constants it is about.
+    /// Its arguments.
     pub fn constants(&self) -> &[Name] {
         &self.constants
     }
 
-    /// Predicate and number of arguments together: what `yellow/1` names.
+    /// Predicate and arity, as in `yellow/1`.
     pub(crate) fn family(&self) -> (&Name, usize) {
         (&self.predicate, self.constants.len())
     }
@@ -261,7 +261,7 @@ impl QuantifiedAtom {
             })
     }
 
-    /// The instance that puts `values[v]` for variable `v`.
+    /// The instance in which variable `v` is `values[v]`.
     pub(crate) fn instance(&self, values: &[Name]) -> GroundAtom {
         GroundAtom::new(
             self.predicate.clone(),

@@ -28,7 +28,7 @@ enum Bits {
     Large(Box<[u64]>),
 }
 
-/// As many atoms as fit without allocation.
+/// The number of atoms that fit without allocation.
 const SMALL: usize = 128;
 const WORD: usize = 64;
 
@@ -163,7 +163,7 @@ impl AtomSet {
         all
     }
 
-    /// Makes it equal to `other`, reusing its room where it suffices.
+    /// Makes it equal to `other`, without allocation if its room suffices.
     #[inline]
     pub fn copy_from(&mut self, other: &Self) {
         if let (Bits::Small(a), Bits::Small(b)) = (&mut self.0, &other.0) {

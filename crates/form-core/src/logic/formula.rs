@@ -1,7 +1,7 @@
 //! Formulae (Definition 3.1), stored flat.
 //!
 //! A formula is its nodes in postfix order, children before parents. Nothing here recurses: a formula nested a million
-//! levels deep is cloned, compared, dropped, printed and evaluated without touching the stack.
+//! levels deep is cloned, compared, dropped, printed and evaluated on the heap.
 
 use super::atom::Atom;
 
@@ -115,12 +115,30 @@ impl Formula {
         }
     }
 
+    /// The formula with atoms replaced: `replace` returns what takes an atom's place, or `None` to keep it. Linear in the
+    /// size of the result.
+    #[must_use]
+    pub fn substitute(&self, mut replace: impl FnMut(&Atom) -> Option<Self>) -> Self {
+        let mut nodes = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let replaced = match node {
+                Node::Atom(atom) => replace(atom),
+                _ => None,
+            };
+            match replaced {
+                Some(formula) => nodes.extend(formula.nodes),
+                None => nodes.push(node.clone()),
+            }
+        }
+        Self::from_postfix(nodes)
+    }
+
     /// The nodes in postfix order.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// The atoms in the order they are written, with repetitions.
+    /// The atoms in order, with repetitions.
     pub fn atoms(&self) -> impl Iterator<Item = &Atom> {
         self.nodes.iter().filter_map(|node| match node {
             Node::Atom(atom) => Some(atom),
@@ -162,8 +180,8 @@ impl Formula {
         Some(literals)
     }
 
-    /// The parts of a disjunction at the root, or the formula itself.
-    pub(crate) fn disjuncts(&self) -> Vec<Self> {
+    /// The disjuncts of a disjunction at the root, or the formula itself.
+    pub fn disjuncts(&self) -> Vec<Self> {
         let Some((Node::Or(_), body)) = self.nodes.split_last() else {
             return vec![self.clone()];
         };
@@ -180,7 +198,7 @@ impl Formula {
         parts
     }
 
-    /// Computes a value bottom-up: `combine` gets each node with the values of its subformulae in order.
+    /// Computes a value bottom-up: `combine` takes each node with the values of its subformulae in order.
     pub fn fold<T>(&self, mut combine: impl FnMut(&Node, Vec<T>) -> T) -> T {
         let mut values: Vec<T> = Vec::new();
         for node in &self.nodes {
@@ -191,7 +209,7 @@ impl Formula {
     }
 
     /// For each node in postfix order, whether it stands under an even number of negations.
-    pub(crate) fn polarities(&self) -> Vec<bool> {
+    pub fn polarities(&self) -> Vec<bool> {
         let mut open = vec![true];
         let mut polarities: Vec<bool> = (self.nodes.iter().rev())
             .map(|node| {
@@ -220,9 +238,9 @@ pub(crate) fn subformula_starts(nodes: &[Node]) -> Vec<usize> {
     starts
 }
 
-/// Dissolves a conjunction directly below a conjunction, and a disjunction below a disjunction, in one pass.
+/// Merges a conjunction directly below a conjunction, and a disjunction below a disjunction, in one pass.
 fn flatten_joins(nodes: Vec<Node>) -> Vec<Node> {
-    // Backwards, parents come first: `parents` holds, for each subformula still to come, the join it would merge into.
+    // Backwards, parents come first: `parents` has, for each subformula still to come, the join that it would merge into.
     let mut parents: Vec<Option<usize>> = vec![None];
     let mut flat: Vec<Node> = Vec::with_capacity(nodes.len());
     for node in nodes.into_iter().rev() {

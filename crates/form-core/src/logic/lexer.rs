@@ -1,12 +1,12 @@
-//! Splits the text of a formula into tokens, Unicode and ASCII alike.
+//! The lexer: the text of a formula as tokens, in Unicode or ASCII notation.
 
-use super::atom::Quantifier;
-use super::atom::is_name_char;
+use super::atom::{Quantifier, is_name_char};
 use crate::error::{Span, shortened};
 
 /// A token of the formula language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Token<'a> {
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Token<'a> {
     Word(&'a str),
     True,
     Not,
@@ -17,13 +17,14 @@ pub(crate) enum Token<'a> {
     Close,
     Comma,
     Dot,
+    /// A character that is no part of the language.
     Unknown(char),
     End,
 }
 
 impl Token<'_> {
     /// The token as an error message names it.
-    pub(crate) fn describe(self) -> String {
+    pub fn describe(self) -> String {
         match self {
             Self::Word(word) => format!("`{}`", shortened(word)),
             Self::True => "`true`".to_owned(),
@@ -44,18 +45,23 @@ impl Token<'_> {
 }
 
 /// Reads tokens one at a time.
-pub(crate) struct Lexer<'a> {
+pub struct Lexer<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Lexer<'a> {
-    pub(crate) fn new(text: &'a str) -> Self {
+    /// Starts at the beginning of the text.
+    pub fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 
-    /// The next token and its place; [`Token::End`] for ever once the text is used up.
-    pub(crate) fn next(&mut self) -> (Token<'a>, Span) {
+    /// The next token and its place; [`Token::End`] again and again after the last one.
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "the last token repeats, it is no iterator"
+    )]
+    pub fn next(&mut self) -> (Token<'a>, Span) {
         let rest = self.text[self.at..].trim_start();
         let start = self.text.len() - rest.len();
         let Some(first) = rest.chars().next() else {

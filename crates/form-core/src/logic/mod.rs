@@ -2,11 +2,11 @@
 
 pub(crate) mod atom;
 pub(crate) mod atom_set;
-pub(crate) mod cubes;
+pub(crate) mod dnf;
 pub(crate) mod formula;
 pub(crate) mod lexer;
+pub(crate) mod names;
 pub(crate) mod parse;
 pub(crate) mod print;
 pub(crate) mod signature;
 pub(crate) mod truth;
-pub(crate) mod words;

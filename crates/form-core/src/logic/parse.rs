@@ -5,21 +5,21 @@
 //! atom       ::= ground | (`exists` | `forall`) variable {[`,`] variable} `.` ground
 //! ground     ::= name [`(` name {`,` name} `)`]
 //! ```
-//! `not` binds tighter than `and`, `and` tighter than `or`; a quantifier governs its own atom and no more.
+//! `not` binds tighter than `and`, `and` tighter than `or`; the scope of a quantifier is one atom.
 
 use std::str::FromStr;
 
 use super::atom::{GroundAtom, Name, QuantifiedAtom, Quantifier, Term};
 use super::formula::{Formula, Node};
 use super::lexer::{Lexer, Token};
-use super::words::{Bound, Words, name};
+use super::names::{Binder, Names, name};
 use crate::error::{Error, Fault, Parsed, Result, Span};
 
 /// A word between the parentheses of an atom and its place.
 type Argument<'a> = (&'a str, Span);
 
-/// Parses a whole formula.
-pub(crate) fn formula(text: &str) -> Parsed<Formula> {
+/// Parses a formula; a mistake has its place in the text.
+pub fn formula(text: &str) -> Parsed<Formula> {
     Parser::new(text).formula()
 }
 
@@ -41,13 +41,13 @@ impl FromStr for GroundAtom {
     }
 }
 
-/// What waits on the stack for its operands.
+/// An operator on the stack that waits for its operands.
 enum Pending {
     Parenthesis(Span),
     Not,
-    /// So many `and`s seen.
+    /// The number of `and`s so far.
     And(u32),
-    /// So many `or`s seen.
+    /// The number of `or`s so far.
     Or(u32),
 }
 
@@ -57,7 +57,7 @@ struct Parser<'a> {
     at: Span,
     nodes: Vec<Node>,
     pending: Vec<Pending>,
-    words: Words<'a>,
+    names: Names<'a>,
 }
 
 impl<'a> Parser<'a> {
@@ -70,7 +70,7 @@ impl<'a> Parser<'a> {
             at,
             nodes: Vec::new(),
             pending: Vec::new(),
-            words: Words::default(),
+            names: Names::default(),
         }
     }
 
@@ -107,7 +107,7 @@ impl<'a> Parser<'a> {
                 Token::Word(_) => {
                     let (predicate, arguments) = self.application()?;
                     let constants: Vec<Name> = (arguments.into_iter())
-                        .map(|(word, at)| self.words.constant(word, at))
+                        .map(|(word, at)| self.names.constant(word, at))
                         .collect::<Parsed<_>>()?;
                     self.nodes
                         .push(Node::Atom(GroundAtom::new(predicate, constants).into()));
@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads closing parentheses and the operator after an operand; `false` at the end of the text.
+    /// Reads the closing parentheses and the operator after an operand; `false` at the end of the text.
     fn operator(&mut self) -> Parsed<bool> {
         loop {
             self.reduce_negations();
@@ -190,11 +190,11 @@ impl<'a> Parser<'a> {
     fn quantified_atom(&mut self, quantifier: Quantifier) -> Parsed<QuantifiedAtom> {
         let word = self.token.describe();
         self.advance();
-        let mut bound = Bound::default();
+        let mut binder = Binder::default();
         loop {
             match self.token {
                 Token::Word(variable) => {
-                    self.words.bind(&mut bound, variable, self.at.clone())?;
+                    self.names.bind(&mut binder, variable, self.at.clone())?;
                     self.advance();
                     if self.token == Token::Comma {
                         self.advance();
@@ -203,8 +203,8 @@ impl<'a> Parser<'a> {
                         }
                     }
                 }
-                Token::Dot if !bound.is_empty() => break,
-                _ if bound.is_empty() => {
+                Token::Dot if !binder.is_empty() => break,
+                _ if binder.is_empty() => {
                     return Err(self.expected(&format!("a variable after {word}")));
                 }
                 _ => return Err(self.expected(&format!("another variable or the `.` of {word}"))),
@@ -216,9 +216,9 @@ impl<'a> Parser<'a> {
         }
         let (predicate, arguments) = self.application()?;
         let terms: Vec<Term> = (arguments.into_iter())
-            .map(|(word, at)| self.words.term(&mut bound, word, at))
+            .map(|(word, at)| self.names.term(&mut binder, word, at))
             .collect::<Parsed<_>>()?;
-        if let Some((variable, at)) = bound.unused() {
+        if let Some((variable, at)) = binder.unused() {
             let problem =
                 format!("the variable `{variable}` does not occur in the atom after the `.`");
             return Err(Fault::new(at.clone(), problem));
@@ -258,7 +258,7 @@ impl<'a> Parser<'a> {
         Ok((predicate, arguments))
     }
 
-    /// A ground atom that is the whole text.
+    /// A text that is one ground atom.
     fn lone_atom(mut self) -> Parsed<GroundAtom> {
         if !matches!(self.token, Token::Word(_)) {
             return Err(self.expected("a ground atom"));
@@ -274,12 +274,12 @@ impl<'a> Parser<'a> {
     }
 
     fn no_stray_variables(&self) -> Parsed<()> {
-        match self.words.stray() {
+        match self.names.stray() {
             None => Ok(()),
             Some((word, at)) => Err(Fault::new(
                 at.clone(),
                 format!(
-                    "`{word}` is a variable elsewhere in this formula, but no quantifier binds it here: a quantifier governs only its own atom"
+                    "`{word}` is a variable elsewhere in this formula, but no quantifier binds it here: the scope of a quantifier is one atom"
                 ),
             )),
         }

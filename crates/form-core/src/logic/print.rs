@@ -11,7 +11,7 @@ use super::formula::{Formula, Node, subformula_starts};
 pub enum Notation {
     /// `forall X. yellow(X) and not lava`: canonical, what files contain.
     Ascii,
-    /// `∀X. yellow(X) ∧ ¬lava`: the paper's.
+    /// `∀X. yellow(X) ∧ ¬lava`: the paper's notation.
     Unicode,
 }
 
@@ -37,7 +37,8 @@ impl Notation {
         }
     }
 
-    pub(crate) fn quantifier(self, quantifier: Quantifier) -> &'static str {
+    /// The quantifier as it stands before its variables.
+    pub fn quantifier(self, quantifier: Quantifier) -> &'static str {
         match (self, quantifier) {
             (Self::Ascii, Quantifier::Exists) => "exists ",
             (Self::Ascii, Quantifier::Forall) => "forall ",
@@ -79,7 +80,7 @@ struct Written<'a> {
     notation: Notation,
 }
 
-/// What is still to be written, last first.
+/// The rest of the output, last first.
 enum Work {
     Text(&'static str),
     /// The subformula with its root at this index.
@@ -120,7 +121,7 @@ impl fmt::Display for Written<'_> {
                         Node::And(_) => self.notation.and(),
                         _ => self.notation.or(),
                     };
-                    // The children, last first: the stack turns them round.
+                    // The children, last first: the stack reverses them.
                     let mut child = root - 1;
                     for i in 0..node.children() {
                         if i > 0 {
@@ -167,8 +168,8 @@ fn write_atom(
 }
 
 impl QuantifiedAtom {
-    /// The first of the names that are not taken, one for each variable.
-    pub(crate) fn name_variables(
+    /// One name per variable: the first of `names` that are not taken.
+    pub fn name_variables(
         &self,
         names: impl Iterator<Item = String>,
         taken: &HashSet<&str>,
@@ -179,8 +180,8 @@ impl QuantifiedAtom {
             .collect()
     }
 
-    /// The arguments as they are written, with these names of the variables.
-    pub(crate) fn arguments<'a>(&'a self, variables: &'a [String]) -> Vec<&'a str> {
+    /// The arguments in text form, with these names of the variables.
+    pub fn arguments<'a>(&'a self, variables: &'a [String]) -> Vec<&'a str> {
         (self.terms().iter())
             .map(|term| match term {
                 Term::Variable(v) => variables[*v as usize].as_str(),
@@ -190,7 +191,7 @@ impl QuantifiedAtom {
     }
 }
 
-/// Writes a quantified atom, naming its variables apart from every constant of the formula.
+/// Writes a quantified atom; the names of its variables differ from every constant of the formula.
 fn write_quantified(
     f: &mut fmt::Formatter<'_>,
     atom: &QuantifiedAtom,

@@ -75,7 +75,7 @@ impl Signature {
             .map(|i| AtomId(i as u32))
     }
 
-    /// The number of the atom that `text` writes in canonical form, with or without spaces after its commas.
+    /// The number of an atom in canonical text form, with or without spaces after its commas.
     #[inline]
     pub fn id_of_text(&self, text: &str) -> Option<AtomId> {
         self.by_text.get(text).copied()
@@ -99,7 +99,7 @@ impl Signature {
             .collect()
     }
 
-    /// The number of the atom that `text` writes in any accepted form.
+    /// The number of an atom in any accepted text form.
     pub fn id_of_written(&self, text: &str) -> Result<AtomId> {
         match self.id_of_text(text) {
             Some(id) => Ok(id),
@@ -125,7 +125,7 @@ impl Signature {
             .collect()
     }
 
-    /// The atoms an atomic formula is about: itself, or its instances.
+    /// The atoms that an atomic formula is about: itself, or its instances.
     ///
     /// Fails where the signature lacks the predicate or a constant, or where a quantified atom has no instance.
     pub(crate) fn extension(&self, atom: &Atom) -> Result<AtomSet> {
@@ -143,7 +143,7 @@ impl Signature {
         }
     }
 
-    /// The set as people write it: `{blue(o4), goal}`.
+    /// The set in text form: `{blue(o4), goal}`.
     pub fn describe(&self, set: &AtomSet) -> String {
         format!("{{{}}}", self.texts(set).join(", "))
     }
@@ -164,7 +164,7 @@ impl Signature {
         predicate: &'a Name,
         arity: usize,
     ) -> impl Iterator<Item = AtomId> + 'a {
-        // Atoms are sorted by predicate first: a predicate's atoms stand together.
+        // Atoms are sorted by predicate first: a predicate's atoms are contiguous.
         let start = self
             .atoms
             .partition_point(|atom| atom.predicate() < predicate);
@@ -211,7 +211,7 @@ impl Signature {
         }
     }
 
-    /// What the signature has that looks like `atom`.
+    /// Similar atoms of the signature, for an error message.
     fn hint_for(&self, atom: &GroundAtom) -> String {
         let alike: Vec<String> = (self.atoms.iter())
             .filter(|known| known.family() == atom.family())

@@ -1,7 +1,7 @@
-//! Truth over a buffer, word for word as Definition 3.3 states it.
+//! The definition of truth: a literal transcription of Definition 3.3.
 //!
-//! This is the definition that everything faster is tested against. It works on the whole buffer and on formulae that
-//! are not compiled, and shares no code with the compiled form.
+//! All faster evaluators are tested against it. It works on the whole buffer and on formulae that are not compiled, and shares no
+//! code with the compiled form. A new quantifier or kind of atom is defined here first.
 
 use super::atom::{Atom, Quantifier};
 use super::atom_set::AtomSet;

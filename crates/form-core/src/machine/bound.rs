@@ -1,8 +1,8 @@
 //! The compiled form of a machine: bound to a signature, evaluated by bit masks, never allocating while it steps.
 //!
-//! Each atomic formula is one masked test of the newest observation or of the union of the buffer. The formulae on a
-//! state's edges become one short-circuit program: a test names where to go when it holds and when it does not, and
-//! the exits are "take edge i" and "stay". Edges are tried in declaration order (Algorithm 1).
+//! Each atomic formula is one masked test of the newest observation or of the union of the buffer. The formulae of a state's
+//! edges become one short-circuit program: each test has a successor for "holds" and one for "does not hold", and the exits are
+//! "take edge i" and "stay". Edges are tried in declaration order (Algorithm 1).
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::logic::atom_set::AtomSet;
 use crate::logic::formula::{Formula, Node};
 use crate::logic::signature::Signature;
 
-/// What a test looks at.
+/// The observations that a test looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Scope {
     /// Some atom of the mask is in the newest observation: ground atoms, propositions, `exists`.
@@ -50,7 +50,7 @@ impl Test {
     }
 }
 
-/// A test and where to go from it.
+/// A test and its two successors.
 #[derive(Clone, Debug)]
 struct Instruction {
     test: Test,
@@ -105,7 +105,7 @@ pub struct BoundMachine {
     outcomes: Vec<(StateId, f64)>,
     outgoing: Vec<Vec<EdgeId>>,
     progress: Vec<AtomSet>,
-    /// The edges' formulae, for questions about them other than which edge to take.
+    /// The formulae of the edges, for the checks.
     formulae: Vec<BoundFormula>,
 }
 
@@ -120,20 +120,20 @@ impl BoundMachine {
     /// As [`Machine::bind`], sharing machine and signature.
     pub fn new(machine: Arc<Machine>, signature: Arc<Signature>) -> Result<Self> {
         let mut outgoing = vec![Vec::new(); machine.states().len()];
-        for (i, edge) in machine.edges().iter().enumerate() {
-            outgoing[edge.from.index()].push(EdgeId(i as u32));
+        for (id, edge) in machine.edge_ids().zip(machine.edges()) {
+            outgoing[edge.from.index()].push(id);
         }
-        let formulae: Vec<BoundFormula> = (machine.edges().iter().enumerate())
-            .map(|(i, edge)| {
-                BoundFormula::new(&edge.formula, &signature)
-                    .map_err(|error| error.within(machine.describe_edge(EdgeId(i as u32))))
+        let formulae: Vec<BoundFormula> = (machine.edge_ids())
+            .map(|id| {
+                BoundFormula::new(&machine.edge(id).formula, &signature)
+                    .map_err(|error| error.within(machine.describe_edge(id)))
             })
             .collect::<Result<_>>()?;
         let mut program = Vec::new();
         let mut entries = Vec::with_capacity(outgoing.len());
         let mut progress = vec![AtomSet::new(); outgoing.len()];
         for (state, edges) in outgoing.iter().enumerate() {
-            // From the last edge to the first, so that a failing test knows where the next edge starts.
+            // From the last edge to the first: a failing test continues at the next edge.
             let mut entry = STAY;
             for id in edges.iter().rev() {
                 let formula = &formulae[id.index()];
@@ -144,8 +144,7 @@ impl BoundMachine {
             }
             entries.push(entry);
         }
-        let ids = (0..machine.edges().len() as u32).map(EdgeId);
-        let outcomes = ids
+        let outcomes = (machine.edge_ids())
             .map(|id| (machine.edge(id).to, machine.reward(id)))
             .collect();
         Ok(Self {
@@ -175,13 +174,13 @@ impl BoundMachine {
         &self.outgoing[state.index()]
     }
 
-    /// The atoms of each `forall` on an edge out of the state, negated ones too: with the indicators "seen since the
-    /// state was entered" of just these atoms, the state's sub-task is Markovian (paper, Section 3.4).
+    /// The atoms of all `forall`s on edges out of the state, negated ones too. Given the indicators "observed since the state was
+    /// entered" of these atoms, the state's sub-task is Markovian (paper, Section 3.4).
     pub fn progress_atoms(&self, state: StateId) -> &AtomSet {
         &self.progress[state.index()]
     }
 
-    /// All atoms that some edge looks at.
+    /// All atoms that some edge tests.
     pub fn relevant_atoms(&self) -> AtomSet {
         let mut relevant = AtomSet::new();
         for instruction in &self.program {
@@ -190,7 +189,7 @@ impl BoundMachine {
         relevant
     }
 
-    /// The edge that the buffer with this newest observation and this union makes the machine take, if any.
+    /// The edge that the machine takes on a buffer with this newest observation and this union, if any.
     #[inline]
     pub fn choose(&self, state: StateId, newest: &AtomSet, seen: &AtomSet) -> Option<EdgeId> {
         let mut at = self.entries[state.index()];
@@ -209,7 +208,7 @@ impl BoundMachine {
         at.edge()
     }
 
-    /// Whether the edge's formula holds over the buffer, whatever the edges before it.
+    /// Whether the edge's formula holds on the buffer, regardless of the edges before it.
     pub(crate) fn holds(&self, edge: EdgeId, newest: &AtomSet, seen: &AtomSet) -> bool {
         let mut values: Vec<bool> = Vec::new();
         for node in &self.formulae[edge.index()].0 {
@@ -231,19 +230,19 @@ impl BoundMachine {
         values.pop().expect("a formula has a root")
     }
 
-    /// Where an edge leads and what it pays.
+    /// The target and the reward of an edge.
     #[inline]
     pub fn outcome(&self, edge: EdgeId) -> (StateId, f64) {
         self.outcomes[edge.index()]
     }
 
-    /// The formula of an edge with its atoms bound.
+    /// The bound formula of an edge.
     pub(crate) fn bound_formula(&self, edge: EdgeId) -> &BoundFormula {
         &self.formulae[edge.index()]
     }
 }
 
-/// A formula with its atoms bound, in postfix order.
+/// A formula with bound atoms, in postfix order.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundFormula(pub(crate) Vec<BoundNode>);
 
@@ -284,13 +283,9 @@ impl BoundFormula {
 /// A connective whose operands are being compiled.
 enum Frame {
     Not,
-    /// Operands still to come, and where the next of them goes when it holds and when it does not.
-    And {
-        left: u32,
-        then: Target,
-        otherwise: Target,
-    },
-    Or {
+    /// A conjunction or disjunction: the number of operands still to come, and the two successors of the next one.
+    Join {
+        is_and: bool,
         left: u32,
         then: Target,
         otherwise: Target,
@@ -299,8 +294,8 @@ enum Frame {
 
 /// Appends the program of a formula that continues at `then` or `otherwise`; returns where it starts.
 ///
-/// Read backwards, a postfix formula gives the root first and later operands before earlier ones, so when an operand
-/// is compiled the start of the one after it is already known.
+/// Read backwards, a postfix formula has the root first and later operands before earlier ones: when an operand is compiled, the
+/// start of its successor is known.
 fn compile(
     formula: &BoundFormula,
     then: Target,
@@ -317,19 +312,10 @@ fn compile(
                 (then, otherwise) = (otherwise, then);
                 continue;
             }
-            BoundNode::And(left) => {
-                let left = *left;
-                frames.push(Frame::And {
-                    left,
-                    then,
-                    otherwise,
-                });
-                continue;
-            }
-            BoundNode::Or(left) => {
-                let left = *left;
-                frames.push(Frame::Or {
-                    left,
+            BoundNode::And(left) | BoundNode::Or(left) => {
+                frames.push(Frame::Join {
+                    is_and: matches!(node, BoundNode::And(_)),
+                    left: *left,
                     then,
                     otherwise,
                 });
@@ -346,37 +332,24 @@ fn compile(
                 });
             }
         }
-        // An operand is complete: the one before it continues here, or the connective is complete too.
+        // An operand is complete: its predecessor continues here, or the connective is complete too.
         while let Some(frame) = frames.last_mut() {
-            match frame {
-                Frame::Not | Frame::And { left: 1, .. } | Frame::Or { left: 1, .. } => {
-                    frames.pop();
-                    continue;
-                }
-                Frame::And { left, then, .. } => {
-                    *left -= 1;
-                    *then = start;
-                }
-                Frame::Or {
-                    left, otherwise, ..
-                } => {
-                    *left -= 1;
-                    *otherwise = start;
-                }
-            }
-            if let Frame::And {
-                then: t,
-                otherwise: o,
-                ..
-            }
-            | Frame::Or {
-                then: t,
-                otherwise: o,
-                ..
+            let Frame::Join {
+                is_and,
+                left: left @ 2..,
+                then: next_then,
+                otherwise: next_otherwise,
             } = frame
-            {
-                (then, otherwise) = (*t, *o);
+            else {
+                frames.pop();
+                continue;
+            };
+            *left -= 1;
+            match is_and {
+                true => *next_then = start,
+                false => *next_otherwise = start,
             }
+            (then, otherwise) = (*next_then, *next_otherwise);
             break;
         }
     }
@@ -387,7 +360,7 @@ fn compile(
 mod tests {
     use super::*;
 
-    /// Edges are compiled from the last to the first, which is no order to report them in.
+    /// Edges are compiled from the last to the first, but reported in order.
     #[test]
     fn the_first_edge_that_does_not_fit_is_named() {
         let machine: Machine = "initial u\naccept v\nu -> v : a\nu -> v : a and b\nu -> v : c"

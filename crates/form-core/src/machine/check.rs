@@ -1,5 +1,5 @@
-//! What is wrong with a machine, whatever the traces: edges that overlap, edges that can never fire, states that cannot
-//! be reached, states from which acceptance is impossible.
+//! Static checks of a machine: overlapping edges (nondeterminism), edges that never fire, unreachable states, and states from
+//! which no run accepts.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,10 +10,10 @@ use super::satisfy::{Buffer, Satisfiable, find_buffer, find_first};
 use crate::logic::atom::{Atom, GroundAtom, Name};
 use crate::logic::signature::Signature;
 
-/// The findings of [`check`].
+/// The result of [`check`].
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// Pairs of edges of one state with different targets that hold together; declaration order decides.
+    /// Pairs of edges of one state with different targets that can hold together; declaration order decides between them.
     pub overlaps: Vec<Overlap>,
     /// Edges that no run takes.
     pub never_fire: Vec<(EdgeId, NeverFires)>,
@@ -21,22 +21,22 @@ pub struct Findings {
     pub unreachable: Vec<StateId>,
     /// Reachable states, not rejecting, from which no run accepts.
     pub cannot_accept: Vec<StateId>,
-    /// Questions that were too large to decide: the findings above may be incomplete there.
+    /// Questions that were too large to decide: the findings above may be incomplete.
     pub undecided: Vec<Undecided>,
 }
 
-/// Two edges that hold together, and a buffer that shows it.
+/// Two edges that can hold together, and a buffer on which they do.
 #[derive(Clone, Debug)]
 pub struct Overlap {
-    /// The state both leave.
+    /// Their source.
     pub state: StateId,
     /// The earlier edge, which wins.
     pub first: EdgeId,
     /// The later edge.
     pub second: EdgeId,
-    /// Over this buffer both formulae hold.
+    /// A buffer on which both formulae hold.
     pub witness: Buffer,
-    /// Whether a run can build up such a buffer without leaving the state before; `None` if that is not known.
+    /// Whether a run can have such a buffer without leaving the state before; `None` if that is not known.
     pub in_a_run: Option<bool>,
 }
 
@@ -47,7 +47,7 @@ pub enum NeverFires {
     Contradiction,
     /// Wherever its formula holds, an earlier edge of the state holds too.
     Shadowed,
-    /// Every run that could satisfy it has left the state before.
+    /// Every run that could satisfy it leaves the state before.
     LeftBefore,
 }
 
@@ -79,13 +79,13 @@ impl Findings {
 
 /// Checks a machine over all observations of its signature.
 ///
-/// Any observation may follow any other here. That compressed traces do not repeat one is left out of account; it could
-/// rule a run out only where every atom of the signature matters to a state.
+/// Any observation may follow any other here. Compressed traces do not repeat one, which is ignored: it could exclude a run only
+/// where every atom of the signature matters to a state.
 pub fn check(machine: &BoundMachine) -> Findings {
     let mut findings = Findings::default();
     let lifted = machine.machine();
     for state in lifted.state_ids() {
-        // Where no `forall` is involved every buffer can come up; elsewhere a run has to get there without leaving.
+        // Without a `forall` every buffer can occur; with one, a run must reach it without leaving the state.
         let tracked = !machine.progress_atoms(state).is_empty();
         let explored = if tracked {
             explore(machine, state)
@@ -117,7 +117,7 @@ pub fn check(machine: &BoundMachine) -> Findings {
     findings
 }
 
-/// A state, and what is known of the runs in it.
+/// A state, and the runs in it.
 struct Runs<'a> {
     machine: &'a BoundMachine,
     state: StateId,
@@ -147,40 +147,22 @@ impl Runs<'_> {
             }
             Satisfiable::Yes(witness) => witness,
         };
-        // A buffer that a run builds up makes the better witness.
+        // A buffer that a run can have is the better witness.
         let in_a_run = self
             .explored
             .as_ref()
             .map(|e| e.together.get(&(first, second)));
-        let state = self.state;
-        findings.overlaps.push(match in_a_run {
-            Some(Some(witness)) => {
-                let witness = witness.clone();
-                Overlap {
-                    state,
-                    first,
-                    second,
-                    witness,
-                    in_a_run: Some(true),
-                }
-            }
-            Some(None) => Overlap {
-                state,
-                first,
-                second,
-                witness,
-                in_a_run: Some(false),
-            },
-            None => {
-                let in_a_run = (!self.tracked).then_some(true);
-                Overlap {
-                    state,
-                    first,
-                    second,
-                    witness,
-                    in_a_run,
-                }
-            }
+        let (witness, in_a_run) = match in_a_run {
+            Some(Some(better)) => (better.clone(), Some(true)),
+            Some(None) => (witness, Some(false)),
+            None => (witness, (!self.tracked).then_some(true)),
+        };
+        findings.overlaps.push(Overlap {
+            state: self.state,
+            first,
+            second,
+            witness,
+            in_a_run,
         });
     }
 
@@ -213,7 +195,7 @@ impl Runs<'_> {
                 _ if self.explored.is_some() => {
                     findings.never_fire.push((*edge, NeverFires::LeftBefore));
                 }
-                // The first observation after entering the state is a buffer that every run can have.
+                // A buffer of one observation can occur in every run.
                 Satisfiable::Yes(_)
                     if !self.tracked
                         || matches!(find_first(&wanted, signature), Satisfiable::Yes(_)) => {}
@@ -252,12 +234,11 @@ fn closure(machine: &Machine, alive: &[bool], start: StateId, backwards: bool) -
 }
 
 impl Machine {
-    /// A signature for a machine that comes without one: every ground atom it names, for every quantified atom two
-    /// instances over objects `_1`, `_2`, … that it does not name, and two atoms that it does not look at.
+    /// A generic signature for a machine without one: every ground atom that it names, two instances of every quantified atom over
+    /// new objects `_1`, `_2`, …, and two atoms that it does not name.
     ///
-    /// Two formulae that can hold together over any signature can hold together over this one: `exists` is satisfied by
-    /// the first instance and `not forall` by the second, and neither is touched by a literal that does not already
-    /// contradict the quantified atom itself.
+    /// Two formulae that can hold together over any signature can hold together over this one: the first instance satisfies
+    /// `exists` and the second `not forall`, and only a literal that contradicts the quantified atom itself affects them.
     pub fn generic_signature(&self) -> Signature {
         let atoms = self.atoms();
         let named: BTreeSet<&str> = atoms
@@ -284,7 +265,7 @@ impl Machine {
         Signature::new(instances)
     }
 
-    /// Two propositions that no edge looks at, for "something else is observed", and then something else again.
+    /// Two propositions that no edge tests, for observations of something else.
     pub fn unnamed_atoms(&self) -> [GroundAtom; 2] {
         let atoms = self.atoms();
         let named: BTreeSet<&str> = atoms.iter().map(|atom| atom.predicate().as_str()).collect();

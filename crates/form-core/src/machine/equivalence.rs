@@ -1,70 +1,26 @@
-//! Are two machines equivalent? Exact, over a stated set of observations; if not, a shortest trace tells them apart.
+//! Equivalence of two machines, decided exactly over a stated set of observations; if they differ, with a shortest trace.
 //!
-//! The two machines run side by side on every compressed trace, breadth first. A pair of runs is a state, what has been
-//! seen of the atoms that still matter there, and the last observation where repeating it could matter: a compressed
-//! trace never repeats one.
+//! Breadth-first search over the product of the two machines on all compressed traces. A node has, for each machine, its state and
+//! the observed atoms that matter there, and the last observation where repeating it would matter: a compressed trace never
+//! repeats one.
 
 use std::collections::{HashSet, VecDeque};
 
 use super::bound::BoundMachine;
-use super::machine::{Machine, StateId};
+use super::machine::{MachineStatus, StateId};
 use super::observations::Observations;
 use super::run::{Run, Step};
 use crate::error::{Error, Result};
 use crate::logic::atom_set::AtomSet;
 
-/// How far a run has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Progress {
-    /// Neither accepting nor rejecting.
-    Running,
-    /// In the accepting state.
-    Accepted,
-    /// In the rejecting state.
-    Rejected,
-}
-
-impl Progress {
-    /// As JSON output writes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Accepted => "accepted",
-            Self::Rejected => "rejected",
-        }
-    }
-
-    /// What a machine that has come so far does: `accepts`, `rejects` or `goes on`.
-    pub fn verb(self) -> &'static str {
-        match self {
-            Self::Running => "goes on",
-            Self::Accepted => "accepts",
-            Self::Rejected => "rejects",
-        }
-    }
-}
-
-impl Machine {
-    /// What being in `state` means.
-    pub fn progress(&self, state: StateId) -> Progress {
-        if state == self.accept() {
-            Progress::Accepted
-        } else if Some(state) == self.reject() {
-            Progress::Rejected
-        } else {
-            Progress::Running
-        }
-    }
-}
-
 /// The result of [`compare`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Comparison {
-    /// No compressed trace over the observations tells them apart.
+    /// They behave alike on every compressed trace over the observations.
     Equivalent {
         /// How many different observations were tried.
         observations: usize,
-        /// How many pairs of runs were gone through.
+        /// How many pairs of runs were explored.
         pairs: usize,
     },
     /// A shortest trace on which they differ, at its last observation.
@@ -76,31 +32,31 @@ pub enum Comparison {
 pub struct Difference {
     /// The observations.
     pub trace: Vec<AtomSet>,
-    /// State, progress and reward of the first machine after the last of them.
+    /// State, status and reward of the first machine after the last of them.
     pub first: Reaction,
     /// The same of the second.
     pub second: Reaction,
 }
 
-/// How a machine reacted to an observation.
+/// The reaction of a machine to an observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reaction {
-    /// The state it is in now.
+    /// Its state after the observation.
     pub state: StateId,
-    /// What that means.
-    pub progress: Progress,
+    /// Whether it accepts, rejects or goes on.
+    pub status: MachineStatus,
     /// The reward of the step.
     pub reward: f64,
 }
 
-/// What counts as a difference.
+/// Which observations and differences count.
 #[derive(Clone, Debug)]
 pub struct CompareOptions {
     /// The observations that can occur.
     pub observations: Observations,
     /// Whether rewards must agree as well.
     pub rewards: bool,
-    /// Steps of pairs of runs after which to give up with an error.
+    /// The number of steps of pairs of runs after which to give up with an error.
     pub max_steps: usize,
 }
 
@@ -114,10 +70,10 @@ impl Default for CompareOptions {
     }
 }
 
-/// What matters of a pair of runs, and the last observation where repeating it would.
+/// The parts of a pair of runs that matter, and the last observation where repeating it would matter.
 type Pair = ([(StateId, AtomSet); 2], Option<AtomSet>);
 
-/// A pair of runs, and the pair and the observation, by number, it was reached from.
+/// A pair of runs, and the numbers of its predecessor and of the observation that led to it.
 type Reached = ([Run; 2], Option<(usize, usize)>);
 
 /// Compares two machines bound to the same signature.
@@ -132,7 +88,7 @@ pub fn compare(
         .observations
         .enumerate(&relevant, first.signature())?;
 
-    // Each pair remembers how it was reached: the pair before it and the observation.
+    // Breadth-first search over the product of the two machines. Each pair remembers its predecessor and the observation.
     let mut pairs: Vec<Reached> = vec![(machines.map(Run::new), None)];
     let mut known: HashSet<Pair> = HashSet::new();
     let mut queue = VecDeque::from([(0, None)]);
@@ -153,11 +109,11 @@ pub fn compare(
             let steps = step_both(&mut runs, machines, observation);
             let reactions = [0, 1].map(|i| Reaction {
                 state: runs[i].state(),
-                progress: machines[i].machine().progress(runs[i].state()),
+                status: machines[i].machine().status(runs[i].state()),
                 reward: steps[i].reward,
             });
             let [a, b] = reactions;
-            if a.progress != b.progress || (options.rewards && a.reward != b.reward) {
+            if a.status != b.status || (options.rewards && a.reward != b.reward) {
                 let trace = trace_to(&pairs, current, number)
                     .into_iter()
                     .map(|i| observations[i].clone())
@@ -168,10 +124,10 @@ pub fn compare(
                     second: b,
                 }));
             }
-            if a.progress != Progress::Running {
+            if a.status != MachineStatus::Running {
                 continue;
             }
-            // Would the same observation do something if it came again? Only then must it be kept apart.
+            // The last observation is part of the node only if repeating it would do something.
             let mut again = runs.clone();
             let repeated = step_both(&mut again, machines, observation);
             let matters = key(&again, machines) != key(&runs, machines)
@@ -226,6 +182,7 @@ fn trace_to(pairs: &[Reached], mut current: usize, last: usize) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::logic::signature::Signature;
+    use crate::machine::machine::Machine;
 
     fn different(
         a: &str,

@@ -1,9 +1,9 @@
-//! What can happen in a state in some run? Decided by going through all buffers a run can build up there.
+//! The buffers that runs can have in a state, explored exhaustively.
 //!
-//! A run cannot put together any buffer it likes: an observation that fires an edge leaves the state. So
-//! `p(a)` before `forall X. p(X)` means that the second edge never fires, although a buffer exists on which it holds
-//! and the first does not. The search walks over the unions that stay in the state. Atoms that occur in exactly the
-//! same tests are interchangeable, which keeps it small: of such a class only the first k are ever seen.
+//! Not every buffer occurs in a run: an observation that fires an edge leaves the state. With an edge `p(a)` before an edge
+//! `forall X. p(X)`, the second never fires, although a buffer exists on which it holds and the first does not. The search visits
+//! the unions of observations that stay in the state. Atoms that occur in exactly the same tests are interchangeable (symmetry
+//! reduction): of such a class only the first k are ever observed.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -12,17 +12,17 @@ use super::machine::{EdgeId, StateId};
 use super::satisfy::Buffer;
 use crate::logic::atom_set::{AtomId, AtomSet};
 
-/// Evaluations after which the search gives up on a state.
+/// The maximum number of evaluations per state.
 const BUDGET: usize = 1 << 17;
 
 /// Interchangeable atoms of a state, in order.
 struct Class {
     atoms: Vec<AtomId>,
-    /// Whether a `forall` looks at them, so that having seen them matters.
+    /// Whether a `forall` tests them, so that it matters whether they were observed.
     tracked: bool,
 }
 
-/// What runs can do in a state, from the moment they enter it.
+/// What runs can do in a state.
 #[derive(Default)]
 pub(crate) struct Explored {
     /// The edges that some run takes.
@@ -31,14 +31,13 @@ pub(crate) struct Explored {
     pub(crate) together: HashMap<(EdgeId, EdgeId), Buffer>,
 }
 
-/// Goes through the runs; `None` if there is too much to go through.
+/// Explores the runs in a state; `None` if there are too many.
 ///
-/// Any observation may follow any other: that a compressed trace does not repeat one is left out of account, which
-/// matters only where every atom of the signature matters to the state.
+/// Any observation may follow any other, see [`check`](super::check::check).
 pub(crate) fn explore(machine: &BoundMachine, state: StateId) -> Option<Explored> {
     let tests = tests_of(machine, state);
     let classes = classes_of(&tests);
-    // An atom that no test looks at lets an observation be non-empty and still without effect.
+    // With an atom that no test looks at, an observation can be non-empty and have no effect.
     let spare =
         (machine.signature().ids()).find(|id| !tests.iter().any(|test| test.mask.contains(*id)));
     let mut explored = Explored::default();
@@ -78,7 +77,7 @@ pub(crate) fn explore(machine: &BoundMachine, state: StateId) -> Option<Explored
 }
 
 impl Explored {
-    /// Notes what holds on a buffer; the edge that is taken.
+    /// Records what holds on a buffer; the edge that is taken.
     fn visit(
         &mut self,
         machine: &BoundMachine,
@@ -134,8 +133,8 @@ fn classes_of(tests: &[Test]) -> Vec<Class> {
 }
 
 impl Class {
-    /// What an observation may contain of the class, up to renaming: nothing, one atom that changes nothing (seen
-    /// before, or untracked), or some that are new. The atoms seen so far are the first of the class.
+    /// The parts of the class that an observation may contain, up to renaming: nothing, one atom without effect (observed before,
+    /// or untracked), or some new ones. The atoms observed so far are the first of the class.
     fn observations(&self, seen: &AtomSet) -> Vec<AtomSet> {
         let old = self
             .atoms
@@ -155,7 +154,7 @@ impl Class {
     }
 }
 
-/// The union of one choice a class, the `number`-th in mixed radix.
+/// The union of one choice per class, the `number`-th in mixed radix.
 fn combination(choices: &[Vec<AtomSet>], mut number: usize) -> AtomSet {
     let mut union = AtomSet::new();
     for choice in choices {

@@ -1,4 +1,4 @@
-//! The `.form` text of a machine: one directive or edge a line, `#` comments.
+//! The `.form` text of a machine: one directive or edge per line, `#` comments.
 //!
 //! ```text
 //! machine all_yellow
@@ -8,14 +8,16 @@
 //! u0 -> u1    : forall X. yellow(X)
 //! u1 -> u_acc : goal => 0.5
 //! ```
-//! A line `states u0, u1, …` declares the states; without it they are those that are mentioned, the initial one first
-//! and the terminal ones last.
+//! A line `states u0, u1, …` declares the states; without it they are those that are mentioned, the initial one first and the
+//! terminal ones last.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::machine::{Draft, DraftEdge, Machine, check_machine_name};
+use super::builder::{Draft, DraftEdge, check_machine_name};
+use super::machine::Machine;
 use crate::error::{Error, Fault, Parsed, Result, Span, place};
+use crate::logic::atom::Name;
 use crate::logic::parse;
 
 impl FromStr for Machine {
@@ -169,11 +171,7 @@ impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "machine {}", self.name())?;
         if !self.states_are_implied() {
-            let names: Vec<&str> = self
-                .states()
-                .iter()
-                .map(crate::logic::atom::Name::as_str)
-                .collect();
+            let names: Vec<&str> = self.states().iter().map(Name::as_str).collect();
             writeln!(f, "states  {}", names.join(", "))?;
         }
         writeln!(f, "initial {}", self.state_name(self.initial()))?;
@@ -201,8 +199,8 @@ impl fmt::Display for Machine {
     }
 }
 
-/// The shorter of the plain and the scientific form; both read back as the same number.
-pub(crate) fn written_reward(reward: f64) -> String {
+/// A reward in text form: the shorter of plain and scientific notation, which read back as the same number.
+pub fn written_reward(reward: f64) -> String {
     let (plain, scientific) = (format!("{reward}"), format!("{reward:e}"));
     if plain.len() <= scientific.len() + 4 {
         plain
@@ -212,7 +210,7 @@ pub(crate) fn written_reward(reward: f64) -> String {
 }
 
 impl Machine {
-    /// Whether the order of the states is the one that reading the edges alone would give.
+    /// Whether the order of the states is that of their first mention.
     fn states_are_implied(&self) -> bool {
         let mut implied = vec![self.initial()];
         let mut seen = vec![false; self.states().len()];
@@ -235,7 +233,7 @@ impl Machine {
 mod tests {
     use super::*;
 
-    /// Places on edges were once those within the line.
+    /// Places on edges were once relative to the line.
     #[test]
     fn mistakes_are_shown_at_their_place() {
         let start = "initial u0\naccept u_acc\n";

@@ -1,9 +1,9 @@
 //! Grounding: the equivalent propositional machine for one signature (paper, Figures 4b, 8 and 9).
 //!
-//! A `forall` needs memory, which a propositional machine keeps in its states: state u splits into one state for each
-//! set S of atoms already seen of those that u's `forall`s wait for. There, `forall X. p(X)` means "the instances
-//! outside S are all in this observation" and `exists X. p(X)` is a disjunction. Seeing some of the awaited atoms
-//! without leaving u leads from S to a larger set.
+//! A `forall` needs memory, which a propositional machine keeps in its states: state u splits into one state per set S of atoms
+//! already observed of those that u's `forall`s wait for. There, `forall X. p(X)` means "the instances outside S are all in this
+//! observation", and `exists X. p(X)` is a disjunction. Observing some awaited atoms without leaving u leads from S to a larger
+//! set.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -14,17 +14,17 @@ use super::satisfy::{Satisfiable, find_buffer};
 use crate::error::{Error, Result};
 use crate::logic::atom::{Atom, Quantifier};
 use crate::logic::atom_set::{AtomId, AtomSet};
-use crate::logic::cubes::{Cube, absorbed, cubes};
-use crate::logic::formula::{Formula, Node};
+use crate::logic::dnf::{Cube, absorb, dnf};
+use crate::logic::formula::Formula;
 use crate::logic::signature::Signature;
 use crate::logic::truth::satisfies;
 
 /// How to ground.
 #[derive(Clone, Debug)]
 pub struct GroundOptions {
-    /// Whether several atoms may come at once. One at a time gives the machines of the paper's figures.
+    /// The observations for which the result is equivalent. `Single` gives the machines of the paper's figures.
     pub observations: GroundObservations,
-    /// Edges after which to give up with an error.
+    /// The maximum number of edges; more are an error.
     pub max_edges: usize,
 }
 
@@ -55,14 +55,14 @@ impl Default for GroundOptions {
     }
 }
 
-/// Cubes up to which a formula is split into parallel edges; beyond, it stays one edge.
+/// The maximum number of cubes for which a formula is split into parallel edges.
 const MAX_PARALLEL: usize = 64;
 
-/// Awaited atoms of which all subsets are gone through, and those of which one comes at a time.
+/// The maximum number of awaited atoms, where all subsets are enumerated and where one atom comes at a time.
 const MAX_AWAITED: usize = 16;
 const MAX_AWAITED_SINGLE: usize = 20;
 
-/// A propositional machine that behaves as the given one over the observations.
+/// A propositional machine that is equivalent to the given one over the observations.
 pub fn ground(machine: &BoundMachine, options: &GroundOptions) -> Result<Machine> {
     let lifted = machine.machine();
     let mut grounding = Grounding {
@@ -73,7 +73,7 @@ pub fn ground(machine: &BoundMachine, options: &GroundOptions) -> Result<Machine
         reached: HashSet::from([(lifted.initial(), AtomSet::new())]),
         edges: Vec::new(),
     };
-    // Breadth first, so that states come out in the order a reader expects.
+    // Breadth first: states are in the order that a reader expects.
     while let Some((state, seen)) = grounding.queue.pop_front() {
         grounding.state(state, &seen)?;
     }
@@ -95,7 +95,7 @@ pub fn ground(machine: &BoundMachine, options: &GroundOptions) -> Result<Machine
     builder.build()
 }
 
-/// A state of the grounded machine: a state and what has been seen of the atoms it waits for.
+/// A state of the grounded machine: a state, and the observed atoms of those that it waits for.
 type Split = (StateId, AtomSet);
 
 struct Grounding<'a> {
@@ -128,7 +128,7 @@ impl Grounding<'_> {
             let edge = self.machine.machine().edge(*id);
             let formula = propositional(&edge.formula, seen, signature);
             if edge.to == state {
-                // Taking a self-loop keeps the buffer: what it saw counts.
+                // A self-loop keeps the buffer, with the atoms just observed.
                 for seen_now in self.subsets(state, &awaited)? {
                     let to = (state, seen.union(&seen_now));
                     let formula =
@@ -146,7 +146,7 @@ impl Grounding<'_> {
             }
             earlier.push(formula);
         }
-        // No edge fires, but some awaited atoms were seen.
+        // No edge fires, but some awaited atoms are observed.
         for seen_now in self.subsets(state, &awaited)? {
             let formula = exactly(&seen_now, &awaited, signature);
             if !seen_now.is_empty() && self.can_stay(&formula, &seen_now, &earlier) {
@@ -157,7 +157,7 @@ impl Grounding<'_> {
         Ok(())
     }
 
-    /// What of the awaited atoms an observation may contain.
+    /// The sets of awaited atoms that an observation may contain.
     fn subsets(&self, state: StateId, awaited: &[AtomId]) -> Result<Vec<AtomSet>> {
         let single = self.options.observations == GroundObservations::Single;
         let limit = if single {
@@ -197,7 +197,7 @@ impl Grounding<'_> {
         Ok(all)
     }
 
-    /// Whether an observation with this formula exists on which no edge fires.
+    /// Whether there is an observation that satisfies the formula and fires no edge.
     fn can_stay(&self, formula: &Formula, seen_now: &AtomSet, edges: &[Formula]) -> bool {
         let signature = self.machine.signature();
         if self.options.observations == GroundObservations::Single {
@@ -216,7 +216,7 @@ impl Grounding<'_> {
         find_buffer(&wanted, signature) != Satisfiable::No
     }
 
-    /// Adds the edge, as parallel edges if its formula is a disjunction, unless it can never hold.
+    /// Adds the edge, as parallel edges if its formula is a disjunction, unless it is contradictory.
     fn edge(
         &mut self,
         from: StateId,
@@ -226,7 +226,7 @@ impl Grounding<'_> {
         reward: Option<f64>,
     ) -> Result<()> {
         let signature = self.machine.signature();
-        let parts: Vec<Formula> = match cubes(formula, signature, MAX_PARALLEL) {
+        let parts: Vec<Formula> = match dnf(formula, signature, MAX_PARALLEL) {
             None => vec![formula.clone()],
             Some(cubes) => {
                 let single = self.options.observations == GroundObservations::Single;
@@ -266,38 +266,22 @@ impl Grounding<'_> {
     }
 }
 
-/// The formula without quantifiers, in a state where `seen` has been seen. In one pass: formulae may be nested deep.
+/// The formula without quantifiers, in a state where the atoms `seen` have been observed.
 fn propositional(formula: &Formula, seen: &AtomSet, signature: &Signature) -> Formula {
-    let mut nodes: Vec<Node> = Vec::with_capacity(formula.nodes().len());
-    for node in formula.nodes() {
-        let Node::Atom(Atom::Quantified(quantified)) = node else {
-            nodes.push(node.clone());
-            continue;
+    formula.substitute(|atom| {
+        let Atom::Quantified(quantified) = atom else {
+            return None;
         };
-        let mut instances = signature.instances(quantified);
-        let join = match quantified.quantifier() {
-            Quantifier::Exists => Node::Or,
-            Quantifier::Forall => {
-                instances = instances.difference(seen);
-                Node::And
-            }
-        };
-        nodes.extend(
-            instances
-                .iter()
-                .map(|id| Node::Atom(signature.atom(id).clone().into())),
-        );
-        match instances.len() {
-            // Only a `forall` that waits for nothing more: an atom without instances does not bind.
-            0 => nodes.push(Node::True),
-            1 => {}
-            n => nodes.push(join(n as u32)),
-        }
-    }
-    Formula::from_postfix(nodes)
+        let instances = signature.instances(quantified);
+        let atom = |id| Formula::atom(signature.atom(id).clone());
+        Some(match quantified.quantifier() {
+            Quantifier::Exists => Formula::any(instances.iter().map(atom)),
+            Quantifier::Forall => Formula::all(instances.difference(seen).iter().map(atom)),
+        })
+    })
 }
 
-/// Of the awaited atoms just these are observed.
+/// Exactly these of the awaited atoms are observed.
 fn exactly(seen_now: &AtomSet, awaited: &[AtomId], signature: &Signature) -> Formula {
     let (positive, negative) = awaited
         .iter()
@@ -317,7 +301,7 @@ fn one_at_a_time(cubes: Vec<Cube>) -> Vec<Cube> {
         _ => None,
     };
     let limit = cubes.len();
-    absorbed(cubes.into_iter().filter_map(simplify), limit).expect("there are no more than before")
+    absorb(cubes.into_iter().filter_map(simplify), limit).expect("there are no more than before")
 }
 
 /// The names of the split states: `u0`, `u0_yellow_o1`, ….

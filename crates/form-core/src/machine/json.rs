@@ -1,12 +1,12 @@
 //! The JSON form of a machine, formulae in canonical ASCII.
 //!
-//! Every string is first taken as a slice of the text, so that an error in a formula or a state's name points at its
-//! place in the file.
+//! Every string is first taken as a slice of the text, so that an error in a formula or a state's name has its place in the file.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::machine::{Draft, DraftEdge, Machine};
+use super::builder::{Draft, DraftEdge};
+use super::machine::Machine;
 use crate::error::{Fault, Parsed, Result, Span, place};
 use crate::logic::atom::Name;
 use crate::logic::parse;
@@ -108,7 +108,7 @@ fn read(text: &str) -> Parsed<Machine> {
         .map_err(|(at, problem)| Fault::new(at, problem))
 }
 
-/// A value that must be written as an object: left to itself, serde takes a list of the fields' values too.
+/// A value that must be an object: serde would accept a list of the fields' values too.
 fn object<'a, T: Deserialize<'a>>(text: &'a str, what: &str) -> Parsed<T> {
     let start = text.len() - text.trim_start().len();
     if !text[start..].starts_with('{') {
@@ -129,7 +129,7 @@ fn string(raw: &RawValue, text: &str) -> Parsed<(String, Span)> {
 fn formula(raw: &RawValue, text: &str) -> Parsed<crate::Formula> {
     let (content, at) = string(raw, text)?;
     parse::formula(&content).map_err(|fault| {
-        // Without escapes the formula's text is that of the file, after the quotation mark.
+        // Without escapes the formula is a slice of the file, after the quotation mark.
         if at.len() == content.len() + 2 {
             fault.shifted(at.start + 1)
         } else {
@@ -141,7 +141,7 @@ fn formula(raw: &RawValue, text: &str) -> Parsed<crate::Formula> {
 fn reward(raw: &RawValue, text: &str) -> Parsed<(f64, Span)> {
     let at = place(text, raw.get());
     match serde_json::from_str::<f64>(raw.get()) {
-        // The standard library reads the nearest number; serde_json's may be one off in the last place.
+        // The standard library reads the nearest number; serde_json may be off by one in the last place.
         Ok(reward) => Ok((raw.get().parse().unwrap_or(reward), at)),
         Err(error) if error.is_syntax() => Err(Fault::new(at, "the edge's reward is out of range")),
         Err(_) => Err(Fault::new(at, "expected a number, the edge's reward")),

@@ -1,9 +1,7 @@
-//! First-order reward machines (Definition 3.2) and their validation.
+//! First-order reward machines (Definition 3.2).
 
-use std::collections::HashMap;
 use std::fmt;
 
-use crate::error::{Error, Result};
 use crate::logic::atom::{Atom, Name};
 use crate::logic::formula::Formula;
 
@@ -29,16 +27,16 @@ impl EdgeId {
     }
 }
 
-/// An edge: the formula that has to hold, and the reward for taking it.
+/// An edge: the formula that must hold, and the reward for taking it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edge {
     /// The state it leaves.
     pub from: StateId,
     /// The state it enters.
     pub to: StateId,
-    /// What has to hold.
+    /// The formula that must hold.
     pub formula: Formula,
-    /// The reward stated for it; without one it is 1 into the accepting state and 0 elsewhere.
+    /// Its own reward; without one the reward is 1 into the accepting state and 0 elsewhere.
     pub reward: Option<f64>,
 }
 
@@ -60,23 +58,46 @@ pub struct Edge {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    name: String,
-    states: Vec<Name>,
-    initial: StateId,
-    accept: StateId,
-    reject: Option<StateId>,
-    edges: Vec<Edge>,
+    pub(super) name: String,
+    pub(super) states: Vec<Name>,
+    pub(super) initial: StateId,
+    pub(super) accept: StateId,
+    pub(super) reject: Option<StateId>,
+    pub(super) edges: Vec<Edge>,
+}
+
+/// What being in a state means for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MachineStatus {
+    /// Neither accepting nor rejecting.
+    Running,
+    /// In the accepting state.
+    Accepted,
+    /// In the rejecting state.
+    Rejected,
+}
+
+impl MachineStatus {
+    /// As JSON output writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+        }
+    }
+
+    /// What a machine with this status does: `accepts`, `rejects` or `goes on`.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Self::Running => "goes on",
+            Self::Accepted => "accepts",
+            Self::Rejected => "rejects",
+        }
+    }
 }
 
 impl Machine {
-    /// Starts a machine to be built piece by piece.
-    pub fn builder(name: &str) -> MachineBuilder {
-        MachineBuilder(Draft {
-            name: name.to_owned(),
-            ..Draft::default()
-        })
-    }
-
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
@@ -97,12 +118,12 @@ impl Machine {
         self.states[state.index()].as_str()
     }
 
-    /// The state of that name.
+    /// The state with this name.
     pub fn state(&self, name: &str) -> Option<StateId> {
         self.state_ids().find(|id| self.state_name(*id) == name)
     }
 
-    /// Where runs start.
+    /// The state in which runs start.
     pub fn initial(&self) -> StateId {
         self.initial
     }
@@ -119,7 +140,42 @@ impl Machine {
 
     /// Whether the state ends a run.
     pub fn is_terminal(&self, state: StateId) -> bool {
-        state == self.accept || Some(state) == self.reject
+        self.status(state) != MachineStatus::Running
+    }
+
+    /// What being in `state` means for a run.
+    pub fn status(&self, state: StateId) -> MachineStatus {
+        if state == self.accept {
+            MachineStatus::Accepted
+        } else if Some(state) == self.reject {
+            MachineStatus::Rejected
+        } else {
+            MachineStatus::Running
+        }
+    }
+
+    /// The number of states that are neither accepting nor rejecting: what the learner minimises.
+    pub fn inner_states(&self) -> usize {
+        self.states.len() - 1 - usize::from(self.reject.is_some())
+    }
+
+    /// The number of states as all output words it: `2 states + accept`, with `+ reject` where there is one.
+    pub fn describe_states(&self) -> String {
+        let inner = self.inner_states();
+        let plural = if inner == 1 { "" } else { "s" };
+        let reject = if self.reject.is_some() {
+            " + reject"
+        } else {
+            ""
+        };
+        format!("{inner} state{plural} + accept{reject}")
+    }
+
+    /// The size as all output words it: `2 states + accept, 1 edge`.
+    pub fn describe_size(&self) -> String {
+        let edges = self.edges.len();
+        let plural = if edges == 1 { "" } else { "s" };
+        format!("{}, {edges} edge{plural}", self.describe_states())
     }
 
     /// The edges in declaration order.
@@ -127,16 +183,19 @@ impl Machine {
         &self.edges
     }
 
+    /// The numbers of the edges.
+    pub fn edge_ids(&self) -> impl Iterator<Item = EdgeId> + use<> {
+        (0..self.edges.len() as u32).map(EdgeId)
+    }
+
     /// One edge.
     pub fn edge(&self, edge: EdgeId) -> &Edge {
         &self.edges[edge.index()]
     }
 
-    /// The edges out of a state, in declaration order. Goes through all edges: for whole-machine work, group them once.
+    /// The edges out of a state, in declaration order. Looks at all edges of the machine: to visit every state, group them once.
     pub fn edges_from(&self, state: StateId) -> impl Iterator<Item = (EdgeId, &Edge)> {
-        (self.edges.iter().enumerate())
-            .filter(move |(_, edge)| edge.from == state)
-            .map(|(i, edge)| (EdgeId(i as u32), edge))
+        (self.edge_ids().zip(&self.edges)).filter(move |(_, edge)| edge.from == state)
     }
 
     /// The reward of taking an edge: its own, else 1 into the accepting state and 0 elsewhere.
@@ -159,289 +218,16 @@ impl Machine {
         all.filter(|atom| seen.insert(*atom)).collect()
     }
 
-    /// What is allowed but probably not meant: edges without a positive atom.
+    /// Edges without a positive atom: allowed, and probably a mistake.
     pub fn edges_without_positive_atom(&self) -> Vec<EdgeId> {
-        let ids = (0..self.edges.len() as u32).map(EdgeId);
-        ids.filter(|id| !self.edge(*id).formula.has_positive_atom())
+        (self.edge_ids())
+            .filter(|id| !self.edge(*id).formula.has_positive_atom())
             .collect()
-    }
-
-    /// The same machine under another name.
-    pub fn renamed(mut self, name: &str) -> Result<Self> {
-        check_machine_name(name)?;
-        name.clone_into(&mut self.name);
-        Ok(self)
     }
 }
 
 pub(crate) fn place_of_edge(index: usize, from: &str, to: &str) -> String {
     format!("edge {} ({from} -> {to})", index + 1)
-}
-
-/// Builds a [`Machine`] in Rust; the states are those that are mentioned, in order of first mention, the terminal ones last.
-///
-/// ```
-/// use form_core::Machine;
-/// let machine = Machine::builder("goal_twice")
-///     .initial("u0")
-///     .accept("u_acc")
-///     .edge("u0", "u1", "goal")?
-///     .edge("u1", "u_acc", "goal")?
-///     .build()?;
-/// # assert_eq!(machine.edges().len(), 2);
-/// # Ok::<(), form_core::Error>(())
-/// ```
-#[must_use]
-#[derive(Debug)]
-pub struct MachineBuilder(Draft<String>);
-
-impl MachineBuilder {
-    /// Names the initial state.
-    pub fn initial(mut self, state: &str) -> Self {
-        self.0.initial = Some((state.to_owned(), "the initial state".to_owned()));
-        self
-    }
-
-    /// Names the accepting state.
-    pub fn accept(mut self, state: &str) -> Self {
-        self.0.accept = Some((state.to_owned(), "the accepting state".to_owned()));
-        self
-    }
-
-    /// Names the rejecting state.
-    pub fn reject(mut self, state: &str) -> Self {
-        self.0.reject = Some((state.to_owned(), "the rejecting state".to_owned()));
-        self
-    }
-
-    /// Declares all states, in this order; edges may then name no others.
-    pub fn states<T: AsRef<str>>(mut self, states: impl IntoIterator<Item = T>) -> Self {
-        let place = |(i, name): (usize, T)| {
-            let name = name.as_ref().to_owned();
-            let place = format!("state {} ({name})", i + 1);
-            (name, place)
-        };
-        self.0.states = Some(states.into_iter().enumerate().map(place).collect());
-        self
-    }
-
-    /// Adds an edge with the formula that `formula` writes.
-    pub fn edge(self, from: &str, to: &str, formula: &str) -> Result<Self> {
-        let place = place_of_edge(self.0.edges.len(), from, to);
-        let formula = formula
-            .parse()
-            .map_err(|error: Error| error.within(place))?;
-        Ok(self.edge_with(from, to, formula, None))
-    }
-
-    /// Adds an edge, with its own reward if one is given.
-    pub fn edge_with(
-        mut self,
-        from: &str,
-        to: &str,
-        formula: Formula,
-        reward: Option<f64>,
-    ) -> Self {
-        let place = place_of_edge(self.0.edges.len(), from, to);
-        self.0.edges.push(DraftEdge {
-            from: (from.to_owned(), place.clone()),
-            to: (to.to_owned(), place.clone()),
-            formula,
-            reward: reward.map(|reward| (reward, place)),
-        });
-        self
-    }
-
-    /// Validates what was built.
-    pub fn build(self) -> Result<Machine> {
-        let whole = || "the machine".to_owned();
-        self.0
-            .validate(whole())
-            .map_err(|(place, problem)| Error::Machine { place, problem })
-    }
-}
-
-/// A machine being read: names with the places they stand at, nothing checked yet.
-#[derive(Debug)]
-pub(crate) struct Draft<P> {
-    pub(crate) name: String,
-    pub(crate) states: Option<Vec<(String, P)>>,
-    pub(crate) initial: Option<(String, P)>,
-    pub(crate) accept: Option<(String, P)>,
-    pub(crate) reject: Option<(String, P)>,
-    pub(crate) edges: Vec<DraftEdge<P>>,
-}
-
-#[derive(Debug)]
-pub(crate) struct DraftEdge<P> {
-    pub(crate) from: (String, P),
-    pub(crate) to: (String, P),
-    pub(crate) formula: Formula,
-    pub(crate) reward: Option<(f64, P)>,
-}
-
-impl<P> Default for Draft<P> {
-    fn default() -> Self {
-        Self {
-            name: "machine".to_owned(),
-            states: None,
-            initial: None,
-            accept: None,
-            reject: None,
-            edges: Vec::new(),
-        }
-    }
-}
-
-impl<P: Clone> Draft<P> {
-    /// Checks everything a machine must satisfy; the first problem comes with its place, `whole` if it has none.
-    pub(crate) fn validate(self, whole: P) -> std::result::Result<Machine, (P, String)> {
-        check_machine_name(&self.name).map_err(|error| (whole.clone(), error.to_string()))?;
-        let missing = |what: &str| (whole.clone(), format!("no {what} state is named"));
-        let initial = self.initial.clone().ok_or_else(|| missing("initial"))?;
-        let accept = self.accept.clone().ok_or_else(|| missing("accepting"))?;
-
-        let mut states = States {
-            numbers: HashMap::new(),
-            names: Vec::new(),
-            declared: self.states.is_some(),
-        };
-        for (name, place) in self.states.iter().flatten() {
-            if states.numbers.contains_key(name) {
-                return Err((
-                    place.clone(),
-                    format!("the state `{name}` is declared twice"),
-                ));
-            }
-            states.add(name, place)?;
-        }
-        let initial_id = states.number(&initial)?;
-        if !states.declared {
-            // The terminal states come last, wherever they are mentioned.
-            let terminal =
-                [Some(&accept), self.reject.as_ref()].map(|t| t.map(|(name, _)| name.clone()));
-            for edge in &self.edges {
-                for mention in [&edge.from, &edge.to] {
-                    if !terminal.contains(&Some(mention.0.clone())) {
-                        states.number(mention)?;
-                    }
-                }
-            }
-        }
-        let accept_id = states.number(&accept)?;
-        let reject_id = self
-            .reject
-            .as_ref()
-            .map(|reject| states.number(reject))
-            .transpose()?;
-        if accept_id == initial_id {
-            return Err((
-                accept.1,
-                format!(
-                    "`{}` is the initial state, it cannot be accepting too",
-                    accept.0
-                ),
-            ));
-        }
-        if let Some((name, place)) = self.reject {
-            if reject_id == Some(initial_id) {
-                return Err((
-                    place,
-                    format!("`{name}` is the initial state, it cannot be rejecting too"),
-                ));
-            }
-            if reject_id == Some(accept_id) {
-                return Err((
-                    place,
-                    format!("`{name}` is the accepting state, it cannot be rejecting too"),
-                ));
-            }
-        }
-        let mut edges = Vec::with_capacity(self.edges.len());
-        for edge in self.edges {
-            let from = states.number(&edge.from)?;
-            let to = states.number(&edge.to)?;
-            if from == accept_id || Some(from) == reject_id {
-                let kind = if from == accept_id {
-                    "accepting"
-                } else {
-                    "rejecting"
-                };
-                let problem = format!(
-                    "`{}` is the {kind} state: it cannot have outgoing edges",
-                    edge.from.0
-                );
-                return Err((edge.from.1, problem));
-            }
-            if let Some((reward, place)) = edge
-                .reward
-                .clone()
-                .filter(|(reward, _)| !reward.is_finite())
-            {
-                return Err((place, format!("the reward {reward} is not a finite number")));
-            }
-            edges.push(Edge {
-                from,
-                to,
-                formula: edge.formula,
-                reward: edge.reward.map(|(reward, _)| reward),
-            });
-        }
-        Ok(Machine {
-            name: self.name,
-            states: states.names,
-            initial: initial_id,
-            accept: accept_id,
-            reject: reject_id,
-            edges,
-        })
-    }
-}
-
-/// The states known so far.
-struct States {
-    numbers: HashMap<String, StateId>,
-    names: Vec<Name>,
-    declared: bool,
-}
-
-impl States {
-    fn number<P: Clone>(
-        &mut self,
-        (name, place): &(String, P),
-    ) -> std::result::Result<StateId, (P, String)> {
-        match self.numbers.get(name) {
-            Some(id) => Ok(*id),
-            None if self.declared => {
-                Err((place.clone(), format!("the state `{name}` is not declared")))
-            }
-            None => self.add(name, place),
-        }
-    }
-
-    fn add<P: Clone>(
-        &mut self,
-        name: &str,
-        place: &P,
-    ) -> std::result::Result<StateId, (P, String)> {
-        let id = StateId(self.names.len() as u32);
-        let checked = Name::new(name).map_err(|error| (place.clone(), error.to_string()))?;
-        self.names.push(checked);
-        self.numbers.insert(name.to_owned(), id);
-        Ok(id)
-    }
-}
-
-/// Machine names appear in files and file names: letters, digits, `_`, `-` and `.`.
-pub(crate) fn check_machine_name(name: &str) -> Result<()> {
-    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if name.is_empty() || !name.chars().all(allowed) {
-        return Err(Error::BadName {
-            name: name.to_owned(),
-            problem: "a machine's name consists of letters, digits, `_`, `-` and `.`".to_owned(),
-        });
-    }
-    Ok(())
 }
 
 impl fmt::Display for StateId {

@@ -1,18 +1,16 @@
-//! The machines: their definition and validation, files, the compiled form, checking, grounding, comparison and
-//! drawing (paper, Section 3.2).
+//! The machines: definition and validation, files, the compiled form, runs, checking, grounding, comparison and drawing (paper,
+//! Section 3.2).
 
-pub(crate) mod asp;
-mod asp_terms;
 pub(crate) mod bound;
+pub(crate) mod builder;
 pub(crate) mod check;
 pub(crate) mod draw;
 pub(crate) mod equivalence;
 pub(crate) mod explore;
-pub(crate) mod foreign;
 pub(crate) mod form_file;
 pub(crate) mod ground;
 pub(crate) mod json;
-#[expect(clippy::module_inception, reason = "the room's main piece")]
+#[expect(clippy::module_inception, reason = "the folder's main piece")]
 pub(crate) mod machine;
 pub(crate) mod observations;
 pub(crate) mod run;

@@ -11,15 +11,15 @@ pub enum Observations {
     All,
     /// One atom at a time, as in the paper's grid world.
     Single,
-    /// Just these, such as those of a trace file.
+    /// These, such as those of a trace file.
     Given(Vec<AtomSet>),
 }
 
-/// How many observations an enumeration may have.
+/// The maximum number of enumerated observations.
 const LIMIT: usize = 1 << 20;
 
 impl Observations {
-    /// As messages name them.
+    /// As messages word it.
     pub fn describe(&self) -> String {
         match self {
             Self::All => "all sets of atoms".to_owned(),
@@ -28,10 +28,10 @@ impl Observations {
         }
     }
 
-    /// The observations one by one, as far as machines that look only at the relevant atoms can tell them apart.
+    /// Representatives of all observations, for machines that test only the relevant atoms.
     ///
-    /// Of the atoms that are not relevant two stand for all: one tells an observation from an equal one before it, and
-    /// makes one that is otherwise empty; with the other, two such can follow each other.
+    /// Two atoms stand for all that are not relevant: one distinguishes an observation from an equal one before it, or makes an
+    /// empty one non-empty; with the other, two such observations can follow each other.
     pub(crate) fn enumerate(
         &self,
         relevant: &AtomSet,
@@ -60,7 +60,7 @@ impl Observations {
                     .map(|bits| subset(bits).map(|(_, id)| *id).collect())
                     .chain(second_spare)
                     .collect();
-                // Few atoms first, so that a shortest trace is also a simple one.
+                // Few atoms first: a shortest trace is then also a simple one.
                 all.sort();
                 Ok(all)
             }

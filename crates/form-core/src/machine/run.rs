@@ -1,10 +1,10 @@
-//! Running a bound machine: the state, the buffer and the rule of compressed traces.
+//! Runs of a bound machine: state, buffer, and the compression of observations.
 
 use super::bound::BoundMachine;
 use super::machine::{EdgeId, StateId};
 use crate::logic::atom_set::AtomSet;
 
-/// What one observation did.
+/// The effect of one observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// The edge that was taken, if any.
@@ -14,14 +14,14 @@ pub struct Step {
 }
 
 impl Step {
-    /// Nothing happened.
+    /// No edge was taken.
     pub const STAY: Self = Self {
         edge: None,
         reward: 0.0,
     };
 }
 
-/// The state of a run and its buffer, which its union and newest observation represent.
+/// A run: its state and its buffer, represented by the union of its observations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     state: StateId,
@@ -80,10 +80,9 @@ impl Run {
     }
 }
 
-/// The rule of compressed traces: empty observations are dropped, equal consecutive ones collapse.
+/// The compression of traces: empty observations are dropped, equal consecutive ones count once.
 ///
-/// One rule for the recorder and the runtime, so that a machine never sees while running what it could not have seen
-/// while being learnt.
+/// Recorder and runtime share it: a running machine never gets an observation that learning would have dropped.
 #[derive(Clone, Debug, Default)]
 pub struct Compressor {
     last: AtomSet,
@@ -100,13 +99,13 @@ impl Compressor {
         new
     }
 
-    /// Forgets what was seen, for a new episode.
+    /// Forgets the last observation, for a new episode.
     pub fn reset(&mut self) {
         self.last.clear();
     }
 }
 
-/// A run that is fed raw observations, one an environment step, and compresses them.
+/// A run over raw observations, one per environment step, which it compresses.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     run: Run,
@@ -124,7 +123,7 @@ impl Monitor {
         }
     }
 
-    /// A monitor as another one was left: its [state](Self::state), what it had [seen](Self::seen) there and the
+    /// A monitor that goes on where another one stopped: with its [state](Self::state), the atoms [seen](Self::seen) there and the
     /// [newest](Self::newest) observation.
     pub fn resumed(
         machine: &BoundMachine,
@@ -150,7 +149,7 @@ impl Monitor {
         self.run.seen()
     }
 
-    /// The last observation that counted; the same one again would not. Empty at the start of an episode.
+    /// The last observation that was not dropped. Empty at the start of an episode.
     pub fn newest(&self) -> &AtomSet {
         &self.compressor.last
     }

@@ -1,9 +1,9 @@
-//! Is there a buffer over which some formulae hold and others do not? Decided exactly, with a witness.
+//! Satisfiability over buffers: is there a buffer on which some formulae hold and others do not? Exact, with a witness.
 //!
-//! A buffer is represented by its newest observation and the union of all of them, so the question is propositional:
-//! one variable "in the newest" and one variable "seen" per relevant atom, the first implying the second, and a
-//! variable per connective. The formulae on edges are small and mostly conjunctions, so plain backtracking with unit
-//! propagation settles them at once; a budget of conflicts keeps adversarial ones from running for ever.
+//! A buffer is represented by its newest observation and the union of all, so the question is propositional: one variable "in the
+//! newest" and one variable "seen" per relevant atom, the first implying the second, and one per connective (Tseitin's encoding).
+//! The formulae of edges are small and mostly conjunctions, so DPLL with two watched literals per clause solves them at once; a
+//! budget of conflicts bounds adversarial ones.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::bound::{BoundFormula, BoundNode, Scope, Test};
 use crate::logic::atom_set::{AtomId, AtomSet};
 use crate::logic::signature::Signature;
 
-/// A buffer, as far as formulae can tell: what has been seen, and what was seen last.
+/// A buffer, as far as it matters to formulae.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffer {
     /// The union of all observations.
@@ -33,7 +33,7 @@ impl Buffer {
     }
 }
 
-/// The answer.
+/// Whether such a buffer exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Satisfiable {
     Yes(Buffer),
@@ -42,7 +42,7 @@ pub(crate) enum Satisfiable {
     Unknown,
 }
 
-/// Conflicts after which the search gives up.
+/// The maximum number of conflicts.
 const BUDGET: usize = 50_000;
 
 /// Looks for a buffer with a non-empty newest observation on which each formula has the truth value beside it.
@@ -71,7 +71,7 @@ fn find(wanted: &[(&BoundFormula, bool)], signature: &Signature, first: bool) ->
             encoding.solver.add(&[!seen, newest]);
         }
     }
-    // Any atom that no formula mentions makes the newest observation non-empty without changing anything.
+    // An atom that no formula mentions makes the newest observation non-empty without any effect.
     let spare = signature
         .ids()
         .find(|id| !encoding.newest.contains_key(id) && !encoding.seen.contains_key(id));
@@ -164,7 +164,7 @@ impl Encoding {
     }
 
     fn newest_is_seen(&mut self) {
-        // Sorted, so that the same question always gets the same witness.
+        // Sorted: the same question always has the same witness.
         let mut both: Vec<AtomId> = self
             .newest
             .keys()
@@ -220,7 +220,7 @@ impl Literal {
     }
 }
 
-/// Backtracking search with two watched literals a clause.
+/// A DPLL solver with two watched literals per clause.
 #[derive(Default)]
 struct Solver {
     clauses: Vec<Vec<Literal>>,
@@ -232,7 +232,7 @@ struct Solver {
     contradiction: bool,
 }
 
-/// A choice on the way: the trail's length before it, and whether the other value has been tried.
+/// A decision: the length of the trail before it, and whether the other value has been tried.
 struct Decision {
     trail: usize,
     literal: Literal,
@@ -281,7 +281,7 @@ impl Solver {
         }
     }
 
-    /// Whether the clauses can be satisfied; `None` once more than `budget` conflicts have come up.
+    /// Whether the clauses can be satisfied; `None` after more than `budget` conflicts.
     fn solve(&mut self, budget: usize) -> Option<bool> {
         if self.contradiction {
             return Some(false);
@@ -302,7 +302,7 @@ impl Solver {
         }
         let mut decisions: Vec<Decision> = Vec::new();
         let mut conflicts = 0;
-        // All variables before it are assigned.
+        // All variables before `next` are assigned.
         let mut next = 0;
         loop {
             if self.propagate() {
@@ -348,7 +348,7 @@ impl Solver {
         }
     }
 
-    /// Draws all consequences; `false` on a conflict.
+    /// Unit propagation; `false` on a conflict.
     fn propagate(&mut self) -> bool {
         while self.propagated < self.trail.len() {
             let falsified = !self.trail[self.propagated];
@@ -374,7 +374,7 @@ impl Solver {
         true
     }
 
-    /// Moves the clause's watch off the falsified literal if another one is not false. Otherwise the watch stays and
+    /// Moves the clause's watch from the falsified literal to another one that is not false. If there is none, the watch stays and
     /// the clause's first literal must hold.
     fn keeps_watch(&mut self, number: usize, falsified: Literal) -> bool {
         if self.clauses[number][0] == falsified {

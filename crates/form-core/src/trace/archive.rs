@@ -1,10 +1,10 @@
-//! Gzipped files, with errors that say what the decoder's do not: that it is the archive that is wrong, and how.
+//! Gzipped files, with errors that say that the archive is damaged, and how.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
-/// What a gzipped file holds.
+/// The content of a gzipped file.
 pub(super) struct Gunzip<R>(MultiGzDecoder<R>);
 
 impl<R: BufRead> Gunzip<R> {
@@ -17,7 +17,7 @@ impl<R: BufRead> Gunzip<R> {
 impl<R: BufRead> Read for Gunzip<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.0.read(into).map_err(|error| match error.kind() {
-            // The disk's trouble, not the archive's.
+            // An error of the disk, not of the archive.
             _ if error.raw_os_error().is_some() => error,
             kind @ ErrorKind::UnexpectedEof => {
                 let problem = "the gzip archive is cut off, or something else follows its end";
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_an_archive_is_told() {
+    fn damage_is_reported() {
         let (one, two) = (gzipped("one\n"), gzipped("two\n"));
         assert_eq!(read(&[&one[..], &two].concat()).unwrap(), "one\ntwo\n");
         for cut in [3, 12, one.len() - 9, one.len() - 1] {

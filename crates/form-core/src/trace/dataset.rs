@@ -1,4 +1,4 @@
-//! Sets of traces: their signature, duplicates, and traces that contradict each other.
+//! Data sets: traces over one signature, with duplicates and contradictions.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::logic::atom_set::AtomSet;
 use crate::logic::signature::Signature;
 
-/// Where a trace stands.
+/// The file and line of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Origin {
     /// Index into the data set's files.
@@ -28,12 +28,12 @@ pub struct Dataset {
     prefixes: PrefixTree,
 }
 
-/// Two traces that cannot both be true, or one that cannot be.
+/// Two contradictory traces, or one that contradicts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contradiction {
-    /// The earlier one in the data.
+    /// The earlier one.
     pub first: (Origin, Kind),
-    /// The later one; the same again where one trace is enough.
+    /// The later one; the same trace if it contradicts itself.
     pub second: (Origin, Kind),
     /// Why.
     pub reason: ContradictionReason,
@@ -42,11 +42,11 @@ pub struct Contradiction {
 /// Why traces contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContradictionReason {
-    /// The same observations ended in different ways.
+    /// The same observations end in different ways.
     SameObservations,
-    /// One goes on where the other one's episode was over.
+    /// One goes on where the episode of the other was over.
     GoesOn,
-    /// The episode is over before anything was observed, which no machine can tell.
+    /// The episode is over before the first observation, which no machine can know.
     OverAtOnce,
 }
 
@@ -72,7 +72,7 @@ impl Dataset {
         Ok(index)
     }
 
-    /// Adds a trace; `false` if it was there already.
+    /// Adds a trace; `false` for a duplicate.
     pub fn add(&mut self, origin: Origin, trace: Trace) -> bool {
         let ends = self.prefixes.insert(trace.steps(), self.traces.len());
         let twin = ends
@@ -92,24 +92,24 @@ impl Dataset {
         &self.signature
     }
 
-    /// The different traces with their origins, in order.
+    /// The distinct traces with their origins, in order.
     pub fn traces(&self) -> &[(Origin, Trace)] {
         &self.traces
     }
 
-    /// Repeated traces: the first occurrence and the repetition.
+    /// Duplicates: the first occurrence and the repetition.
     pub fn duplicates(&self) -> &[(Origin, Origin)] {
         &self.duplicates
     }
 
-    /// An origin as people read it: `traces.jsonl:12`.
+    /// An origin in text form: `traces.jsonl:12`.
     pub fn describe(&self, origin: Origin) -> impl fmt::Display + '_ {
         let file = self.files.get(origin.file).map_or("trace", String::as_str);
         format!("{file}:{}", origin.line)
     }
 
-    /// All pairs that contradict each other: the same observations with different kinds, and a goal or dead-end trace
-    /// that another trace continues. One without observations contradicts itself.
+    /// All contradictory pairs: the same observations with different kinds, and a goal or dead-end trace that another trace continues.
+    /// Such a trace without observations contradicts itself.
     pub fn contradictions(&self) -> Vec<Contradiction> {
         let mut found = Vec::new();
         for (i, (_, trace)) in self.traces.iter().enumerate() {
@@ -139,7 +139,7 @@ impl Dataset {
     }
 }
 
-/// The traces as a tree of prefixes; each node knows the traces that end there.
+/// The prefix tree of the traces; each node has the traces that end there.
 #[derive(Clone, Debug, Default)]
 struct PrefixTree {
     children: HashMap<(usize, AtomSet), usize>,
@@ -147,7 +147,7 @@ struct PrefixTree {
 }
 
 impl PrefixTree {
-    /// Adds a trace and returns those that ended at the same place before.
+    /// Adds a trace; the traces that ended at the same node before.
     fn insert(&mut self, steps: &[AtomSet], trace: usize) -> Vec<usize> {
         if self.ends.is_empty() {
             self.ends.push(Vec::new());
@@ -177,7 +177,7 @@ impl PrefixTree {
         })
     }
 
-    /// Visits the traces that end along the way, and whether they end at its end.
+    /// Visits the traces that end on the path of `steps`, with whether they end at its end.
     fn along(&self, steps: &[AtomSet], mut visit: impl FnMut(usize, bool)) {
         let mut node = 0;
         for (depth, step) in std::iter::once(None)

@@ -1,7 +1,9 @@
-//! Trace files: JSON Lines, plain or gzipped, streamed in blocks of whole lines that all cores work on.
+//! Trace files: JSON Lines, plain or gzipped, streamed in blocks of whole lines that all cores parse.
 
 use std::collections::{BTreeSet, HashSet};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -14,23 +16,23 @@ use crate::error::{Error, Result};
 use crate::logic::atom_set::AtomSet;
 use crate::logic::signature::Signature;
 
-/// A trace file being read: where it comes from and its bytes.
+/// A trace file being read.
 pub struct TraceFile {
     name: Arc<str>,
     pub(super) bytes: Box<dyn BufRead + Send>,
-    /// Lines handed out so far.
+    /// The number of lines read so far.
     lines: usize,
-    /// What was read behind the last whole line.
+    /// The bytes after the last whole line.
     rest: Vec<u8>,
     finished: bool,
-    /// What the first line declares, once it has been read for its traces.
+    /// The atoms that the first line declares, once it has been read.
     declared: Option<AtomSet>,
 }
 
-/// Bytes of a block of lines.
+/// The size of a block of lines in bytes.
 const BLOCK: usize = 1 << 18;
 
-/// Bytes after which a line is taken to be broken or hostile: a small archive can hold an endless one.
+/// The maximum length of a line in bytes: a small archive can have an endless one.
 pub(super) const LONGEST_LINE: usize = 1 << 28;
 
 /// Some whole lines of a file.
@@ -41,7 +43,25 @@ struct Block {
 }
 
 impl TraceFile {
-    /// Reads traces from `bytes`, gunzipping them if they are gzipped; `name` is what errors call the file.
+    /// Opens a trace file, gzipped or not.
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/all_yellow.jsonl");
+    /// use form_core::TraceFile;
+    /// let signature = TraceFile::open(path)?.signature()?;
+    /// let traces = TraceFile::open(path)?.traces(&signature)?;
+    /// assert_eq!((signature.len(), traces.len()), (13, 40));
+    /// # Ok::<(), form_core::Error>(())
+    /// ```
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let name = path.as_ref().display().to_string();
+        match File::open(path) {
+            Ok(file) => Self::new(&name, file),
+            Err(source) => Err(Error::Io { path: name, source }),
+        }
+    }
+
+    /// Reads traces from `bytes`, gzipped or not; errors call the file `name`.
     pub fn new(name: &str, bytes: impl Read + Send + 'static) -> Result<Self> {
         let mut bytes = BufReader::with_capacity(BLOCK, bytes);
         let io = |source| Error::Io {
@@ -80,7 +100,7 @@ impl TraceFile {
             if blocks.is_empty() {
                 break;
             }
-            // Not collected into one result, which would be that of any block: the first mistake is the one to report.
+            // Not collected into one result, which could be that of any block: the first mistake is reported.
             let parts: Vec<Result<_>> = blocks.par_iter().map(Block::atoms).collect();
             for part in parts {
                 let (part, declared): (HashSet<String>, bool) = part?;
@@ -112,8 +132,8 @@ impl TraceFile {
         Ok(all)
     }
 
-    /// The next traces with their lines, in the file's order, as many as are read at a time; none at its end. The signature must
-    /// be the same every time. Memory does not depend on the size of the file.
+    /// The next traces with their lines, in the file's order; none at its end. The signature must be the same in every call. Memory
+    /// does not depend on the size of the file.
     pub fn next_traces(&mut self, signature: &Signature) -> Result<Vec<(usize, Trace)>> {
         let visit = |traces: &mut Vec<_>, line, kind, steps: &[AtomSet]| {
             traces.push((line, Trace::new(kind, steps.iter().cloned())));
@@ -125,7 +145,7 @@ impl TraceFile {
             for part in results {
                 traces.extend(part?);
             }
-            // Blank lines make no traces, and are not the end.
+            // Blank lines are no traces, and not the end.
             if last || !traces.is_empty() {
                 return Ok(traces);
             }
@@ -166,9 +186,8 @@ impl TraceFile {
         Ok(trace)
     }
 
-    /// Goes through the traces on all cores: `visit` each trace (line, kind, compressed steps) with the result of its
-    /// block so far, and take the results with `finish` in the file's order. Memory does not depend on the number of
-    /// traces.
+    /// Visits all traces on all cores: `visit` takes each trace (line, kind, compressed steps) with the result of its block so far,
+    /// `finish` takes the results in the file's order. Memory does not depend on the number of traces.
     pub(crate) fn for_each_block<T: Default + Send>(
         mut self,
         signature: &Signature,
@@ -186,7 +205,7 @@ impl TraceFile {
         }
     }
 
-    /// The results of the next blocks, none at the end of the file. The signature must be the same every time.
+    /// The results of the next blocks, none at the end of the file. The signature must be the same in every call.
     fn next_blocks<T: Default + Send>(
         &mut self,
         signature: &Signature,
@@ -196,7 +215,7 @@ impl TraceFile {
         if let Some(first) = blocks.first_mut().filter(|block| block.first_line == 1)
             && let Some(atoms) = first.take_declaration()
         {
-            // What the file declares and the signature lacks may be declared, but not observed.
+            // An atom that the signature lacks may be declared, but not observed.
             self.declared = Some(
                 atoms
                     .iter()
@@ -220,7 +239,7 @@ impl TraceFile {
             .collect())
     }
 
-    /// The next blocks of lines, some for every core; just one, of one line or more, if `one` says so.
+    /// The next blocks of lines, several per core; a single block if `one`.
     fn blocks(&mut self, one: bool) -> Result<Vec<Block>> {
         let count = if one {
             1
@@ -228,7 +247,7 @@ impl TraceFile {
             4 * rayon::current_num_threads()
         };
         let mut blocks = Vec::new();
-        // Blocks of ordinary lines have little more than `BLOCK` bytes. Of long lines fewer are held at a time.
+        // Blocks of ordinary lines have little more than `BLOCK` bytes. Of long lines fewer are read at a time.
         let mut room = count * 2 * BLOCK;
         while blocks.len() < count && room > 0 {
             match self.block()? {
@@ -257,7 +276,7 @@ impl TraceFile {
                 return Err(Error::Limit {
                     what: format!("{}:{}: bytes in one line", self.name, self.lines + 1),
                     limit: LONGEST_LINE,
-                    hint: "a trace file has one trace a line".to_owned(),
+                    hint: "a trace file has one trace per line".to_owned(),
                 });
             }
             if let Some(end) = bytes[start..].iter().rposition(|b| *b == b'\n') {
@@ -333,7 +352,7 @@ impl Block {
             first_line: 1,
             bytes: self.bytes[..end].to_vec(),
         };
-        // A mistake in it is found when its turn comes.
+        // A mistake in it is reported when the line is read as a trace.
         let (atoms, true) = first.atoms().unwrap_or_default() else {
             return None;
         };
@@ -342,7 +361,7 @@ impl Block {
         Some(atoms)
     }
 
-    /// The atoms that occur, or those declared and `true`.
+    /// The atoms that occur, or the declared ones and `true`.
     fn atoms(&self) -> Result<(HashSet<String>, bool)> {
         let mut sink = Collector::default();
         let mut is_declaration = false;
@@ -361,7 +380,7 @@ impl Block {
 mod tests {
     use super::*;
 
-    /// Of several mistakes the first is reported, however many blocks and cores there are.
+    /// Of several mistakes the first is reported, for any number of blocks and cores.
     #[test]
     fn the_first_mistake_is_reported() {
         let good = "{\"kind\":\"goal\",\"steps\":[[\"goal\"]]}\n";
@@ -374,7 +393,7 @@ mod tests {
         }
     }
 
-    /// Piece by piece the file has the same traces as at once, and what its first line declares holds to its end.
+    /// The file has the same traces piece by piece as at once, and its declaration holds to its end.
     #[test]
     fn traces_come_piece_by_piece() {
         let good = "{\"kind\":\"goal\",\"steps\":[[\"goal\"]]}\n";
@@ -407,7 +426,7 @@ mod tests {
         assert_eq!(refused.position().unwrap().0, count + 5);
     }
 
-    /// Lines of any length are read, but not as many at a time as short ones.
+    /// Long lines are read too, but fewer at a time.
     #[test]
     fn few_long_lines_are_held_at_a_time() {
         let many = 4 * rayon::current_num_threads();

@@ -1,7 +1,7 @@
 //! One line of a trace file.
 //!
-//! A line is parsed straight from its bytes: atoms are handed to a sink as they are met, nothing is built in between.
-//! That is what lets gigabytes of traces stream through.
+//! A line is parsed straight from its bytes: atoms go to a sink as they are met, without an intermediate form. So gigabytes of
+//! traces can be streamed.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use super::trace::Kind;
 use crate::error::Fault;
 
-/// What to do with the atoms of a line.
+/// A consumer of the atoms of a line.
 pub(crate) trait Sink {
     /// An atom of the current step; an error says what is wrong with it.
     fn atom(&mut self, text: &str) -> Result<(), String>;
@@ -19,7 +19,7 @@ pub(crate) trait Sink {
     fn end_of_step(&mut self);
 }
 
-/// What a line holds, besides what went to the sink.
+/// The content of a line, besides the atoms that went to the sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     /// A declaration of the signature, its atoms as one step.
@@ -28,7 +28,7 @@ pub(crate) enum Line {
     Trace(Kind),
 }
 
-/// What is wrong with a line, and at which byte.
+/// A mistake in a line, and its byte.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LineFault {
     pub(crate) at: usize,
@@ -70,7 +70,7 @@ pub(crate) fn parse(line: &[u8], sink: &mut impl Sink) -> Result<Line, LineFault
 struct Context<'l, 's, S> {
     line: &'l [u8],
     sink: &'s mut S,
-    /// The first complaint of the sink, with the byte it is about where that is known.
+    /// The first error of the sink, with its byte if that is known.
     fault: Option<LineFault>,
 }
 

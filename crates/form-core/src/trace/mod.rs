@@ -1,4 +1,4 @@
-//! The traces: recording, reading and writing them, replaying a machine on them, and sets of them.
+//! The traces: recording, reading and writing, replaying a machine, and data sets.
 
 pub(crate) mod archive;
 pub(crate) mod dataset;
@@ -8,5 +8,5 @@ pub(crate) mod recorder;
 pub(crate) mod replay;
 pub(crate) mod signature_file;
 pub(crate) mod sink;
-#[expect(clippy::module_inception, reason = "the room's main piece")]
+#[expect(clippy::module_inception, reason = "the folder's main piece")]
 pub(crate) mod trace;

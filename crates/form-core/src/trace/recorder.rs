@@ -4,7 +4,7 @@ use super::trace::{Kind, Trace};
 use crate::logic::atom_set::AtomSet;
 use crate::machine::run::Compressor;
 
-/// Collects the observations of an episode, the one at reset included.
+/// Records the observations of an episode, the one at reset included.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     compressor: Compressor,

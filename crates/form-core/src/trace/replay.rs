@@ -1,4 +1,4 @@
-//! Replaying a machine on trace files of any size, and explaining a disagreement step by step.
+//! Replaying a machine on trace files of any size, and explaining an inconsistency step by step.
 
 use super::file::TraceFile;
 use super::trace::{Disagreement, Kind, Trace, disagreement};
@@ -8,20 +8,20 @@ use crate::machine::bound::BoundMachine;
 use crate::machine::machine::{EdgeId, StateId};
 use crate::machine::run::Run;
 
-/// What came of replaying traces.
+/// The result of replaying traces.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
     /// Traces of each kind, in the order of [`Kind::ALL`].
     pub traces: [u64; 3],
-    /// Observations in all, compressed.
+    /// The number of observations, compressed.
     pub steps: u64,
-    /// Traces the machine disagrees with.
+    /// The number of traces that the machine is inconsistent with.
     pub disagreements: u64,
     /// The first of them.
     pub first: Option<Counterexample>,
 }
 
-/// A trace a machine disagrees with, and where it stands.
+/// A trace that a machine is inconsistent with, and its place.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
     /// The file's name.
@@ -30,7 +30,7 @@ pub struct Counterexample {
     pub line: usize,
     /// The trace.
     pub trace: Trace,
-    /// How the machine disagrees.
+    /// The inconsistency.
     pub disagreement: Disagreement,
 }
 
@@ -45,7 +45,7 @@ impl Replay {
         )
     }
 
-    /// How many traces in all.
+    /// The number of traces.
     pub fn total(&self) -> u64 {
         self.traces.iter().sum()
     }
@@ -81,14 +81,14 @@ impl Replay {
     }
 }
 
-/// One step of a run, with everything that led to it.
+/// One step of a run, with all formulae that were tested.
 #[derive(Clone, Debug)]
 pub struct ExplainedStep {
-    /// What was observed.
+    /// The observation.
     pub observation: AtomSet,
     /// The state before.
     pub from: StateId,
-    /// Everything seen since that state was entered, this observation included.
+    /// The union of the observations since that state was entered, this one included.
     pub seen: AtomSet,
     /// The edges out of the state and whether their formulae hold, in declaration order.
     pub edges: Vec<(EdgeId, bool)>,
@@ -98,9 +98,9 @@ pub struct ExplainedStep {
     pub to: StateId,
 }
 
-/// The run of a machine on a trace, explained. Terminal states end it.
+/// The run of a machine on a trace, step by step, up to a terminal state.
 ///
-/// Formulae are evaluated one by one by the definition of truth, not by the compiled form.
+/// Formulae are evaluated by the definition of truth, not by the compiled form.
 pub fn explain(machine: &BoundMachine, trace: &Trace) -> Vec<ExplainedStep> {
     let mut run = Run::new(machine);
     let mut steps = Vec::new();

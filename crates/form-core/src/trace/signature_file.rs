@@ -1,4 +1,4 @@
-//! Signature files: a trace file, for what it declares or what occurs in it, or a plain list of atoms.
+//! Signature files: a trace file, for the atoms that it declares or that occur in it, or a plain list of atoms.
 
 use std::io::{BufRead, Read};
 
@@ -8,13 +8,13 @@ use crate::error::{Error, Result};
 use crate::logic::atom::GroundAtom;
 use crate::logic::signature::Signature;
 
-/// Reads a signature: a trace file (the atoms its first line declares, else those that occur), or a plain list of
-/// atoms, one a line, with `#` comments.
+/// Reads a signature: a trace file (the atoms that its first line declares, else those that occur), or a list of atoms, one per
+/// line, with `#` comments.
 pub fn read_signature(name: &str, bytes: impl Read + Send + 'static) -> Result<Signature> {
     read_within(name, bytes, LONGEST_LINE)
 }
 
-/// As above, with lists of so many bytes at most.
+/// [`read_signature`] with a maximum size of lists in bytes.
 fn read_within(name: &str, bytes: impl Read + Send + 'static, limit: usize) -> Result<Signature> {
     let mut file = TraceFile::new(name, bytes)?;
     let io = |source| Error::Io {
@@ -28,7 +28,7 @@ fn read_within(name: &str, bytes: impl Read + Send + 'static, limit: usize) -> R
     }
     let mut atoms: Vec<GroundAtom> = Vec::new();
     let mut read = 0;
-    // A device, or a small archive, can hold a line without end, or lines without end.
+    // A device, or a small archive, can have a line without end, or endlessly many lines.
     let bytes = file.bytes.take(limit as u64 + 1);
     for (i, line) in bytes.split(b'\n').enumerate() {
         read += line.as_ref().map_or(0, |line| line.len() + 1);
@@ -36,7 +36,7 @@ fn read_within(name: &str, bytes: impl Read + Send + 'static, limit: usize) -> R
             return Err(Error::Limit {
                 what: format!("{name}: bytes in a list of atoms"),
                 limit,
-                hint: "a signature has one atom a line".to_owned(),
+                hint: "a signature has one atom per line".to_owned(),
             });
         }
         let line = String::from_utf8(line.map_err(io)?).map_err(|error| {
@@ -86,7 +86,7 @@ mod tests {
         );
     }
 
-    /// As a device has them, or a small archive: neither one line nor many fill the memory.
+    /// Devices and small archives can be endless: neither one line nor many exhaust the memory.
     #[test]
     fn lists_without_end_are_refused() {
         for endless in [0, b'\n', b'#'] {

@@ -1,4 +1,4 @@
-//! Where the atoms of a line go: into the set of those that occur, or into observations of a signature.
+//! The consumers of a line's atoms: the set of atoms that occur, or observations over a signature.
 
 use std::collections::{HashMap, HashSet};
 
@@ -30,9 +30,9 @@ impl Sink for Collector {
 /// Turns atoms into compressed observations of a signature.
 pub(crate) struct Interner<'a> {
     signature: &'a Signature,
-    /// The atoms that the file's first line declares, if it does.
+    /// The atoms that the file's first line declares, if any.
     declared: Option<&'a AtomSet>,
-    /// Atoms that are not written in canonical form.
+    /// Atoms in other than canonical form.
     others: HashMap<String, AtomId>,
     compressor: Compressor,
     current: AtomSet,
@@ -94,7 +94,7 @@ impl Sink for Interner<'_> {
     }
 }
 
-/// The first line of a message, without the picture: the trace file's own place is given instead.
+/// The first line of a message, without the excerpt: the place in the trace file is given instead.
 pub(crate) fn short(error: &Error) -> String {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Traces, their kinds, and what it means for a machine to agree with one.
+//! Traces, their kinds, and consistency of a machine with a trace.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::logic::atom_set::AtomSet;
 use crate::logic::signature::Signature;
 use crate::machine::bound::BoundMachine;
-use crate::machine::equivalence::Progress;
+use crate::machine::machine::MachineStatus;
 use crate::machine::run::{Compressor, Run};
 
 /// How an episode ended.
@@ -24,7 +24,7 @@ impl Kind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Goal, Self::DeadEnd, Self::Incomplete];
 
-    /// As trace files write it.
+    /// As in trace files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Goal => "goal",
@@ -33,12 +33,12 @@ impl Kind {
         }
     }
 
-    /// Where a machine must be after a trace of this kind.
-    pub fn expected(self) -> Progress {
+    /// The status that a machine must have after a trace of this kind.
+    pub fn expected(self) -> MachineStatus {
         match self {
-            Self::Goal => Progress::Accepted,
-            Self::DeadEnd => Progress::Rejected,
-            Self::Incomplete => Progress::Running,
+            Self::Goal => MachineStatus::Accepted,
+            Self::DeadEnd => MachineStatus::Rejected,
+            Self::Incomplete => MachineStatus::Running,
         }
     }
 }
@@ -59,28 +59,28 @@ impl FromStr for Kind {
     }
 }
 
-/// A compressed sequence of observations and how it ended.
+/// A compressed sequence of observations, and how the episode ended.
 ///
-/// Every strict prefix of a trace is incomplete: had the episode ended earlier, the environment would have said so.
+/// Every strict prefix of a trace is incomplete: the episode went on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Trace {
     kind: Kind,
     steps: Vec<AtomSet>,
 }
 
-/// How a machine disagrees with a trace. Any of these makes the trace a counterexample.
+/// How a machine is inconsistent with a trace, which is then a counterexample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disagreement {
     /// The number of observations after which the machine was wrong.
     pub after: usize,
-    /// What the trace says of the episode then.
-    pub expected: Progress,
-    /// What the machine says.
-    pub reached: Progress,
+    /// The status that the trace requires then.
+    pub expected: MachineStatus,
+    /// The status of the machine.
+    pub reached: MachineStatus,
 }
 
 impl Trace {
-    /// Compresses the observations: empty ones are dropped, equal consecutive ones collapse.
+    /// Compresses the observations: empty ones are dropped, equal consecutive ones count once.
     pub fn new(kind: Kind, observations: impl IntoIterator<Item = AtomSet>) -> Self {
         let mut compressor = Compressor::default();
         let steps = observations
@@ -100,12 +100,12 @@ impl Trace {
         &self.steps
     }
 
-    /// The first disagreement of a machine with the trace, if there is one.
+    /// The first inconsistency of a machine with the trace, if any.
     pub fn disagreement(&self, machine: &BoundMachine) -> Option<Disagreement> {
         disagreement(machine, self.kind, &self.steps)
     }
 
-    /// The line of a trace file.
+    /// The trace as a line of a trace file.
     pub fn to_json(&self, signature: &Signature) -> String {
         let steps: Vec<Vec<String>> = self
             .steps
@@ -127,9 +127,9 @@ pub(crate) fn disagreement(
         if run.step(machine, observation).edge.is_none() {
             continue;
         }
-        let reached = machine.machine().progress(run.state());
-        if reached != Progress::Running && i + 1 < steps.len() {
-            let expected = Progress::Running;
+        let reached = machine.machine().status(run.state());
+        if reached != MachineStatus::Running && i + 1 < steps.len() {
+            let expected = MachineStatus::Running;
             return Some(Disagreement {
                 after: i + 1,
                 expected,
@@ -137,7 +137,7 @@ pub(crate) fn disagreement(
             });
         }
     }
-    let (expected, reached) = (kind.expected(), machine.machine().progress(run.state()));
+    let (expected, reached) = (kind.expected(), machine.machine().status(run.state()));
     (expected != reached).then_some(Disagreement {
         after: steps.len(),
         expected,
@@ -166,7 +166,7 @@ mod tests {
                 .disagreement(&machine)
                 .map(|d| (d.after, d.expected, d.reached))
         };
-        use Progress::{Accepted, Rejected, Running};
+        use MachineStatus::{Accepted, Rejected, Running};
         assert_eq!(verdict(Kind::Goal, &["red", "goal"]), None);
         assert_eq!(verdict(Kind::DeadEnd, &["red", "lava"]), None);
         assert_eq!(verdict(Kind::Incomplete, &["red"]), None);
@@ -189,7 +189,7 @@ mod tests {
             Some((1, Running, Accepted))
         );
         assert_eq!(verdict(Kind::Goal, &[]), Some((0, Accepted, Running)));
-        // A repeated observation is no step: nothing comes after the goal here.
+        // A repeated observation is dropped: nothing comes after the goal here.
         assert_eq!(verdict(Kind::Goal, &["goal", "goal"]), None);
     }
 }

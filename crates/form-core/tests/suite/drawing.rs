@@ -8,7 +8,7 @@ use crate::machines::{ALL_YELLOW, GREEN_BUT_ONE, MIXED, deep, machine, machines}
 #[test]
 fn the_listing() {
     insta::assert_snapshot!(to_text(&machine(GREEN_BUT_ONE)), @"
-    green_but_one: 4 states, 4 edges
+    green_but_one: 2 states + accept + reject, 4 edges
 
     → u0         initial
         → u1     ∃X. green(X) ∧ ¬green(o12) ∧ ¬lava
@@ -136,7 +136,7 @@ proptest! {
         prop_assert_eq!(svg, to_svg(&machine));
     }
 
-    /// One line a state, one an edge, whatever the names.
+    /// One line per state and one per edge, for any names.
     #[test]
     fn texts_have_a_line_for_everything(machine in machines()) {
         let (states, edges) = (machine.states().len(), machine.edges().len());

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use form_core::{
     AtomSet, BoundMachine, CompareOptions, Comparison, EdgeId, Formula, GroundObservations,
-    GroundOptions, Kind, Machine, Monitor, Notation, Observations, Progress, Recorder, Run,
+    GroundOptions, Kind, Machine, MachineStatus, Monitor, Notation, Observations, Recorder, Run,
     Signature, StateId, Trace, check, compare, ground, satisfies,
 };
 use proptest::prelude::*;
@@ -52,13 +52,13 @@ fn bind(machine: &Machine) -> BoundMachine {
     machine.bind(&full_signature()).unwrap()
 }
 
-/// Progress and reward after each of the observations.
-fn behaviour(machine: &BoundMachine, observations: &[AtomSet]) -> Vec<(Progress, f64)> {
+/// MachineStatus and reward after each of the observations.
+fn behaviour(machine: &BoundMachine, observations: &[AtomSet]) -> Vec<(MachineStatus, f64)> {
     let mut run = Run::new(machine);
     let mut result = Vec::new();
     for observation in observations {
         let step = run.step(machine, observation);
-        result.push((machine.machine().progress(run.state()), step.reward));
+        result.push((machine.machine().status(run.state()), step.reward));
     }
     result
 }
@@ -401,8 +401,8 @@ fn shortest_difference(
                 b.step(second, observation).reward,
             );
             let progress = (
-                first.machine().progress(a.state()),
-                second.machine().progress(b.state()),
+                first.machine().status(a.state()),
+                second.machine().status(b.state()),
             );
             if progress.0 != progress.1 || rewards.0 != rewards.1 {
                 return Some(length + 1);
@@ -412,7 +412,7 @@ fn shortest_difference(
                 (b.state(), b.seen().clone()),
                 i,
             );
-            if progress.0 == Progress::Running && visited.insert(key) {
+            if progress.0 == MachineStatus::Running && visited.insert(key) {
                 open.push_back((a, b, Some(i), length + 1));
             }
         }

@@ -3,7 +3,6 @@
 
 mod allocation;
 mod arbitrary;
-mod asp;
 mod drawing;
 mod figures;
 mod fuzz_laws;

@@ -13,7 +13,7 @@ use super::fuzz_laws;
 type Law = fn(&[u8]);
 
 /// Targets whose laws and kept inputs are in the tests of other crates.
-const ELSEWHERE: [&str; 1] = ["tasks"];
+const ELSEWHERE: [&str; 3] = ["foreign_reference", "foreign_toro_icarte", "tasks"];
 
 /// The law of a fuzz target.
 fn law_of(target: &str) -> Option<Law> {
@@ -22,8 +22,6 @@ fn law_of(target: &str) -> Option<Law> {
         "machine_form" => fuzz_laws::machine_form,
         "machine_json" => fuzz_laws::machine_json,
         "machine_semantics" => fuzz_laws::machine_semantics,
-        "foreign_reference" => fuzz_laws::foreign_reference,
-        "foreign_toro_icarte" => fuzz_laws::foreign_toro_icarte,
         "traces" => fuzz_laws::traces,
         _ => return None,
     })

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use form_core::{
-    Atom, AtomId, AtomSet, BoundMachine, Machine, Progress, QuantifiedAtom, Quantifier, Signature,
-    StateId,
+    Atom, AtomId, AtomSet, BoundMachine, Machine, MachineStatus, QuantifiedAtom, Quantifier,
+    Signature, StateId,
 };
 
 use super::maps;
@@ -99,10 +99,10 @@ impl Task {
             .chain(signature.ids().map(|id| AtomSet::from_iter([id])))
             .collect();
         let verdicts = (truth.machine().state_ids())
-            .map(|state| match truth.machine().progress(state) {
-                Progress::Running => Outcome::Running,
-                Progress::Accepted => Outcome::Goal,
-                Progress::Rejected => Outcome::DeadEnd,
+            .map(|state| match truth.machine().status(state) {
+                MachineStatus::Running => Outcome::Running,
+                MachineStatus::Accepted => Outcome::Goal,
+                MachineStatus::Rejected => Outcome::DeadEnd,
             })
             .collect();
         let rules = Rules::new(room);

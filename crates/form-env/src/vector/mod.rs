@@ -3,4 +3,5 @@
 pub(crate) mod copies;
 pub(crate) mod grid_worlds;
 mod map_order;
+pub(crate) mod random_walks;
 pub(crate) mod worlds;

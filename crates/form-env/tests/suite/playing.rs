@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use form_core::{Monitor, Progress};
+use form_core::{MachineStatus, Monitor};
 use form_env::{
     Action, Cell, Direction, Environment, GridWorld, Maps, Outcome, Split, Stream, Task, Thing,
     View, WorldOptions, builtin_tasks, generator,
@@ -66,10 +66,10 @@ proptest! {
             }
             // The labels, replayed through the ground truth, give the outcome.
             monitor.observe(task.truth(), world.labels());
-            let told = match task.truth().machine().progress(monitor.state()) {
-                Progress::Accepted => Outcome::Goal,
-                Progress::Rejected => Outcome::DeadEnd,
-                Progress::Running => Outcome::Running,
+            let told = match task.truth().machine().status(monitor.state()) {
+                MachineStatus::Accepted => Outcome::Goal,
+                MachineStatus::Rejected => Outcome::DeadEnd,
+                MachineStatus::Running => Outcome::Running,
             };
             prop_assert_eq!(outcome, told, "after {} steps", i + 1);
             // Lava ends it.

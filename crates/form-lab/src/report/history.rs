@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use form_core::{BoundMachine, Machine, Progress, Signature, Trace, explain, to_svg};
+use form_core::{BoundMachine, Machine, MachineStatus, Signature, Trace, explain, to_svg};
 
 use super::data::{CounterexampleData, EdgeData, GoneEdge, MachineData, in_papers_notation};
 use crate::metrics::{MetricsRow, TimingsRow};
@@ -104,9 +104,9 @@ fn refuted(machine: &BoundMachine, line: usize, trace: &Trace) -> Counterexample
     let mut states = vec![name(machine.machine().initial())];
     states.extend((explain(machine, trace).iter().take(after)).map(|step| name(step.to)));
     let kind = |progress| match progress {
-        Progress::Accepted => "goal",
-        Progress::Rejected => "dead-end",
-        Progress::Running => "incomplete",
+        MachineStatus::Accepted => "goal",
+        MachineStatus::Rejected => "dead-end",
+        MachineStatus::Running => "incomplete",
     };
     CounterexampleData {
         line,
@@ -116,7 +116,7 @@ fn refuted(machine: &BoundMachine, line: usize, trace: &Trace) -> Counterexample
             .collect(),
         states,
         expected: kind(wrong.map_or(trace.kind().expected(), |wrong| wrong.expected)),
-        said: kind(wrong.map_or(Progress::Running, |wrong| wrong.reached)),
+        said: kind(wrong.map_or(MachineStatus::Running, |wrong| wrong.reached)),
     }
 }
 

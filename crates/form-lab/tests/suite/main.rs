@@ -10,6 +10,7 @@ mod evaluation;
 mod events;
 mod joint_loop;
 mod marked;
+mod paper_machines;
 mod report;
 mod reproduce;
 mod session;

@@ -1,70 +1,68 @@
-//! Having clingo solve the problem: one run for each number of states, from one upwards.
+//! Learning with clingo: one run per number of states, from one upwards.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use form_core::{Signature, Trace, atom_to_asp};
+use form_core::{Signature, Trace};
 use serde_json::Value;
 
-use super::answer::Choice;
-use super::direct::to_asp;
-use super::process::{Deadline, run};
+use super::clingo_program::to_asp;
+use super::hypothesis::{Hypothesis, numbers_by_term};
+use super::process::{budget, run};
 use crate::error::{Error, Result};
-use crate::outcome::{Cost, Learnt, Outcome};
-use crate::problem::{Limits, Options};
-use crate::vocabulary::{Candidate, vocabulary};
+use crate::options::{Limits, Options};
+use crate::outcome::{Cost, LearnOutcome, Learnt};
+use crate::vocabulary::{LearnableAtom, vocabulary};
 
 const HINT: &str = "install clingo (Debian and Ubuntu: package `gringo`; conda and pip: package `clingo`) \
     or use the built-in solver";
 
 /// Learns a smallest machine with the answer set solver `program`, usually `clingo`.
 ///
-/// Of the limits the states, the time and the interrupt count. The machine has been replayed on all traces and found
-/// deterministic independently of the encoding.
+/// The memory limit has no effect. The machine is replayed on all traces and checked for determinism independently of the
+/// encoding.
 pub fn learn_with_clingo(
     signature: &Signature,
     traces: &[Trace],
     options: &Options,
     limits: &Limits,
     program: &Path,
-) -> Result<Outcome> {
-    let deadline = Deadline::new(limits);
-    let candidates = vocabulary(signature, options.first_order)?;
+) -> Result<LearnOutcome> {
+    let budget = budget(limits);
+    let vocabulary = vocabulary(signature, options.first_order)?;
     for states in 1..=limits.max_states {
         let task = to_asp(signature, traces, options, states)?;
         let arguments = ["--outf=2", "--opt-mode=opt", "--warn=none", "-"];
-        let ended = run(program, &arguments, task, &deadline, HINT)?;
-        let output = match ended.output() {
+        let output = match run(program, &arguments, task, &budget, HINT)? {
             Ok(output) => output,
-            Err(reason) => return Ok(Outcome::stopped(reason, states)),
+            Err(reason) => return Ok(LearnOutcome::stopped(reason, states)),
         };
         let bad = |problem: String| Error::BadAnswer {
             program: program.to_owned(),
             problem,
         };
-        // Without a complete answer the exit status and the messages say what happened.
+        // Without complete output the exit status and the messages say what happened.
         let Ok(answer) = serde_json::from_str(&output.stdout) else {
             return Err(output.failure(program));
         };
-        match read(&answer, &candidates).map_err(bad)? {
-            Answer::Unsatisfiable => {}
-            Answer::Unknown => return Err(output.failure(program)),
-            Answer::Optimal(choice, cost) => {
-                let learnt = choice.into_learnt(&candidates, signature, traces, states)?;
+        match read(&answer, &vocabulary).map_err(bad)? {
+            ClingoResult::Unsatisfiable => {}
+            ClingoResult::Unknown => return Err(output.failure(program)),
+            ClingoResult::Optimal(hypothesis, cost) => {
+                let learnt = hypothesis.into_learnt(&vocabulary, signature, traces, states)?;
                 agree(&learnt, cost).map_err(bad)?;
-                return Ok(Outcome::Minimal(learnt));
+                return Ok(LearnOutcome::Minimal(learnt));
             }
         }
     }
-    Ok(Outcome::none_within(limits))
+    Ok(LearnOutcome::none_within(limits))
 }
 
-/// What clingo said.
+/// The result of a run of clingo.
 #[derive(Debug, PartialEq)]
-enum Answer {
+enum ClingoResult {
     Unsatisfiable,
-    /// A smallest machine, and its cost by clingo's count.
-    Optimal(Choice, Option<Cost>),
+    /// A smallest machine, and its cost as clingo reports it.
+    Optimal(Hypothesis, Option<Cost>),
     /// It stopped before it knew.
     Unknown,
 }
@@ -80,13 +78,13 @@ fn agree(learnt: &Learnt, cost: Option<Cost>) -> Result<(), String> {
 }
 
 /// Reads the JSON of `--outf=2`.
-fn read(answer: &Value, candidates: &[Candidate]) -> Result<Answer, String> {
+fn read(answer: &Value, vocabulary: &[LearnableAtom]) -> Result<ClingoResult, String> {
     let interrupted = answer.get("INTERRUPTED").is_some();
     match answer["Result"].as_str() {
-        Some("UNSATISFIABLE") => return Ok(Answer::Unsatisfiable),
-        // Without anything to minimise a model is as good as any other.
+        Some("UNSATISFIABLE") => return Ok(ClingoResult::Unsatisfiable),
+        // Without anything to minimise any model is optimal.
         Some("OPTIMUM FOUND" | "SATISFIABLE") if !interrupted => {}
-        Some(_) => return Ok(Answer::Unknown),
+        Some(_) => return Ok(ClingoResult::Unknown),
         None => return Err("it has no `Result`".to_owned()),
     }
     // The last call and its last model: each is better than those before it.
@@ -106,21 +104,19 @@ fn read(answer: &Value, candidates: &[Candidate]) -> Result<Answer, String> {
         }),
         _ => None,
     };
-    Ok(Answer::Optimal(choice(texts, candidates)?, cost))
+    let hypothesis = hypothesis(texts, vocabulary)?;
+    Ok(ClingoResult::Optimal(hypothesis, cost))
 }
 
 /// The machine that the atoms `ed(0,1,0)`, `pos(0,1,0,obs(goal))` and `neg(…)` describe.
-fn choice<'a>(
+fn hypothesis<'a>(
     atoms: impl Iterator<Item = &'a str>,
-    candidates: &[Candidate],
-) -> Result<Choice, String> {
-    let terms: BTreeMap<String, usize> = (candidates.iter())
-        .map(|candidate| atom_to_asp(&candidate.atom))
-        .zip(0..)
-        .collect();
-    let mut choice = Choice::default();
+    vocabulary: &[LearnableAtom],
+) -> Result<Hypothesis, String> {
+    let numbers = numbers_by_term(vocabulary);
+    let mut hypothesis = Hypothesis::default();
     for atom in atoms {
-        let odd = || format!("`{atom}` is none of its atoms");
+        let odd = || format!("`{atom}` is not an atom of the program");
         let (predicate, rest) = atom.split_once('(').ok_or_else(odd)?;
         let arguments = rest.strip_suffix(')').ok_or_else(odd)?;
         // States and numbers have no commas, so the rest is the literal.
@@ -128,17 +124,17 @@ fn choice<'a>(
         let mut next = || arguments.next().ok_or_else(odd);
         let (from, to, number) = (state(next()?), state(next()?), next()?);
         let number = number.parse().map_err(|_| odd())?;
-        let edge = choice.edges.entry((from, to, number)).or_default();
+        let edge = hypothesis.edges.entry((from, to, number)).or_default();
         match predicate {
             "ed" => {}
             "pos" | "neg" => {
-                let literal = *terms.get(next()?).ok_or_else(odd)?;
+                let literal = *numbers.get(next()?).ok_or_else(odd)?;
                 edge.insert((literal, predicate == "pos"));
             }
             _ => return Err(odd()),
         }
     }
-    Ok(choice)
+    Ok(hypothesis)
 }
 
 fn state(term: &str) -> String {
@@ -153,7 +149,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn candidates() -> Vec<Candidate> {
+    fn tiny_vocabulary() -> Vec<LearnableAtom> {
         let signature = Signature::parse(["yellow(o0)", "yellow(o1)", "Goal"]).unwrap();
         vocabulary(&signature, true).unwrap()
     }
@@ -170,13 +166,13 @@ mod tests {
             ]}],
             "Result": "OPTIMUM FOUND",
         });
-        let candidates = candidates();
-        let Answer::Optimal(choice, cost) = read(&model, &candidates).unwrap() else {
+        let vocabulary = tiny_vocabulary();
+        let ClingoResult::Optimal(found, cost) = read(&model, &vocabulary).unwrap() else {
             panic!("it has a model")
         };
-        assert_eq!(cost, Some(choice.cost(&candidates)));
+        assert_eq!(cost, Some(found.cost(&vocabulary)));
         let signature = Signature::parse(["yellow(o0)", "yellow(o1)", "Goal"]).unwrap();
-        let learnt = choice.into_learnt(&candidates, &signature, &[], 2).unwrap();
+        let learnt = found.into_learnt(&vocabulary, &signature, &[], 2).unwrap();
         insta::assert_snapshot!(learnt.machine, @r"
         machine learnt
         initial u0
@@ -188,24 +184,24 @@ mod tests {
 
     #[test]
     fn other_answers_are_told_apart() {
-        let read = |value: Value| read(&value, &candidates());
+        let read = |value: Value| read(&value, &tiny_vocabulary());
         assert_eq!(
             read(json!({"Result": "UNSATISFIABLE"})),
-            Ok(Answer::Unsatisfiable)
+            Ok(ClingoResult::Unsatisfiable)
         );
         assert_eq!(
             read(json!({"Result": "UNKNOWN", "INTERRUPTED": 1})),
-            Ok(Answer::Unknown)
+            Ok(ClingoResult::Unknown)
         );
         assert_eq!(
             read(json!({"Result": "SATISFIABLE", "INTERRUPTED": 1})),
-            Ok(Answer::Unknown)
+            Ok(ClingoResult::Unknown)
         );
         assert!(read(json!({})).is_err());
         let odd = json!({"Result": "OPTIMUM FOUND", "Call": [{"Witnesses": [{"Value": ["pos(0,1,0,obs(red))"]}]}]});
         assert_eq!(
             read(odd),
-            Err("`pos(0,1,0,obs(red))` is none of its atoms".to_owned())
+            Err("`pos(0,1,0,obs(red))` is not an atom of the program".to_owned())
         );
     }
 

@@ -1,251 +1,219 @@
-//! The learning task of the paper for ILASP (Sections 2.2, 2.3 and 3.3, Appendix E).
-//!
-//! Background knowledge `B` says how a machine runs, the hypothesis space `S_M` lists the rules it may be made of, each
-//! with its length, and every trace is a positive example with its observations as context. What must hold of the rules
-//! themselves (determinism, no atom both positive and negative, one numbering of the states) goes to ILASP's
-//! meta-program by injection: there `active(I)` says that the `I`-th rule of the space was chosen, and atoms are known
-//! by their number. Listings 2 and 3 are corrected as in the direct program: a `forall` stays true until the state is
-//! left, the buffer starts when the state was last entered, and no choice among instances keeps two edges apart.
+//! Learning with ILASP: running it on the paper's task, and reading the rules that it prints.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
 
-use form_core::{Atom, Kind, Signature, Trace, atom_to_asp, trace_to_asp};
+use form_core::{Signature, Trace};
 
-use super::direct::targets;
-use crate::error::Result;
-use crate::problem::Options;
-use crate::vocabulary::{Candidate, vocabulary};
+use super::hypothesis::{Hypothesis, numbers_by_term};
+use super::ilasp_task::to_ilasp;
+use super::process::{budget, run};
+use crate::error::{Error, Result};
+use crate::options::{Limits, Options};
+use crate::outcome::LearnOutcome;
+use crate::vocabulary::{LearnableAtom, vocabulary};
 
-/// How a machine runs over the trace in the context.
-pub(super) const BACKGROUND: &str = "\
-% B: the state before each step. An edge holds when its negation does not.
-st(0,u0).
-phi(X,Y,E,T) :- ed(X,Y,E), not n_phi(X,Y,E,T), step(T).
-delta(X,Y,T) :- st(T,X), phi(X,Y,E,T).
-moved(T) :- delta(X,Y,T).
-st(T+1,Y) :- delta(X,Y,T).
-st(T+1,X) :- st(T,X), step(T), not moved(T).
-accept :- last(T), st(T+1,u_acc).
-reject :- last(T), st(T+1,u_rej).
-early :- step(T), st(T,u_acc).
-early :- step(T), st(T,u_rej).
+const HINT: &str = "ILASP is closed source and free for research; its authors publish binaries, see \
+    https://www.ilasp.com; or use the built-in solver";
 
-% Listing 1: some instance is observed now.
-e_pred(P,T) :- obs(O,T), e_instance(P,O).
-
-% Listing 2: all instances are in the buffer since the state was entered, until it is left.
-entered(T+1) :- moved(T).
-p_holds(O,T) :- obs(O,T), a_instance(P,O).
-p_holds(O,T) :- p_holds(O,T-1), step(T), not entered(T).
-not_all_p_hold(P,T) :- a_instance(P,O), not p_holds(O,T), step(T).
-a_pred(P,T) :- a_instance(P,O), not not_all_p_hold(P,T), step(T).
-";
-
-/// What must hold of the chosen rules.
-const META: &str = "
-    injected_literal(X,Y,E) :- injected_pos(X,Y,E,L).
-    injected_literal(X,Y,E) :- injected_neg(X,Y,E,L).
-    injected_positive(X,Y,E) :- injected_pos(X,Y,E,L).
-    :- injected_literal(X,Y,E), not injected_ed(X,Y,E).
-    :- injected_ed(X,Y,E), not injected_positive(X,Y,E).
-    :- injected_pos(X,Y,E,L), injected_neg(X,Y,E,L).
-    injected_apart(X,Y,D,Z,E) :- injected_pos(X,Y,D,A), injected_neg(X,Z,E,B), injected_implies(A,B), Y != Z.
-    :- injected_ed(X,Y,D), injected_ed(X,Z,E), Y < Z, not injected_apart(X,Y,D,Z,E), not injected_apart(X,Z,E,Y,D).
-    injected_reached(u0).
-    injected_reached(Y) :- injected_reached(X), injected_ed(X,Y,E).
-    :- injected_state(X,N), not injected_reached(X).
-    :- injected_ed(X,Y,E), E > 0, not injected_ed(X,Y,E-1).
-";
-
-/// As in the direct program: the numbering of a queue.
-const ACYCLIC: &str = "
-    injected_enters(M,N) :- injected_ed(X,Y,E), injected_state(X,M), injected_state(Y,N).
-    injected_later(M,N) :- injected_enters(K,N), injected_state(X,M), M < K.
-    injected_ready(M,N) :- injected_enters(M,N), not injected_later(M,N).
-    :- injected_ready(M,N), injected_ready(K,N+1), K < M.
-";
-
-/// As in the direct program: breadth-first numberings.
-const CYCLIC: &str = "
-    injected_enters(M,N) :- injected_ed(X,Y,E), injected_state(X,M), injected_state(Y,N), N > 0.
-    injected_sooner(M,N) :- injected_enters(K,N), injected_state(X,M), K < M.
-    injected_found(M,N) :- injected_enters(M,N), not injected_sooner(M,N).
-    :- injected_found(M,N), M > N.
-    :- injected_found(M,N), injected_found(K,N+1), K < M.
-";
-
-const FORALL_ALONE: &str = "
-    injected_alone(X,Y,E) :- injected_pos(X,Y,E,L), injected_universal(L).
-    :- injected_alone(X,Y,E), injected_pos(X,Y,E,A), injected_pos(X,Y,E,B), A < B.
-    :- injected_alone(X,Y,E), injected_neg(X,Y,E,B).
-";
-
-/// Among the shortest hypotheses: fewest ground atoms, then fewest negations.
-const PREFERENCES: &str = "
-    :~ injected_pos(X,Y,E,L), injected_ground(L).[1@-1, X, Y, E, L, pos]
-    :~ injected_neg(X,Y,E,L), injected_ground(L).[1@-1, X, Y, E, L, neg]
-    :~ injected_neg(X,Y,E,L).[1@-2, X, Y, E, L]
-";
-
-/// The paper's learning task: the smallest machine with so many states, the accepting and the rejecting one not counted.
+/// Learns a smallest machine with the inductive learner `program`, usually `ILASP`, by the task of the paper.
 ///
-/// All the states are used: ask for one state, then two, … to find the fewest.
-pub fn to_ilasp(
+/// The memory limit has no effect. The machine is replayed on all traces and checked for determinism independently of the
+/// encoding.
+pub fn learn_with_ilasp(
     signature: &Signature,
     traces: &[Trace],
     options: &Options,
-    states: usize,
-) -> Result<String> {
-    let candidates = vocabulary(signature, options.first_order)?;
-    let mut task = format!("% The smallest machine with {states} non-terminal state(s).\n\n");
-    task.push_str(BACKGROUND);
-    task.push_str(&instances(signature, &candidates));
-    let rejecting = traces.iter().any(|trace| trace.kind() == Kind::DeadEnd);
-    let name = |state: String| {
-        if state.starts_with('u') {
-            state
-        } else {
-            format!("u{state}")
-        }
+    limits: &Limits,
+    program: &Path,
+) -> Result<LearnOutcome> {
+    let budget = budget(limits);
+    let vocabulary = vocabulary(signature, options.first_order)?;
+    let io = |source| Error::Io {
+        program: program.to_owned(),
+        source,
     };
-    let pairs: Vec<(String, String)> = (targets(states, rejecting, options.cyclic).into_iter())
-        .map(|(from, to)| (name(from), name(to)))
-        .collect();
-    // The meta-program grows with the rules, as their numbers are known only here.
-    let mut facts = write_space(&mut task, &candidates, &pairs, options.max_disjuncts);
-    // Writing to a string cannot fail, here and below.
-    for state in 0..states {
-        let _ = writeln!(facts, "    injected_state(u{state},{state}).");
+    for states in 1..=limits.max_states {
+        let mut file = (tempfile::Builder::new().suffix(".las").tempfile()).map_err(io)?;
+        let task = to_ilasp(signature, traces, options, states)?;
+        file.write_all(task.as_bytes()).map_err(io)?;
+        let path = file.path().to_string_lossy();
+        let arguments = ["--version=4", &path];
+        let output = match run(program, &arguments, String::new(), &budget, HINT)? {
+            Ok(output) => output,
+            Err(reason) => return Ok(LearnOutcome::stopped(reason, states)),
+        };
+        if !output.status.success() {
+            return Err(output.failure(program));
+        }
+        let bad = |problem| Error::BadAnswer {
+            program: program.to_owned(),
+            problem,
+        };
+        if let Some(hypothesis) = read(&output.stdout, &vocabulary).map_err(bad)? {
+            let learnt = hypothesis.into_learnt(&vocabulary, signature, traces, states)?;
+            return Ok(LearnOutcome::Minimal(learnt));
+        }
     }
-    for (from, to) in &pairs {
-        let _ = writeln!(facts, "    injected_slot({from},{to}).");
-    }
-    write_literals(&mut facts, &candidates);
-    task.push_str("\n% What must hold of the rules. Atoms have their numbers.\n#inject(\"\n");
-    task.push_str(&facts);
-    task.push_str(META);
-    task.push_str(if options.cyclic { CYCLIC } else { ACYCLIC });
-    if options.forall_alone {
-        task.push_str(FORALL_ALONE);
-    }
-    task.push_str(PREFERENCES);
-    task.push_str("\").\n\n% E: the traces.\n");
-    for (i, trace) in traces.iter().enumerate() {
-        write_example(&mut task, signature, i, trace);
-    }
-    Ok(task)
+    Ok(LearnOutcome::none_within(limits))
 }
 
-/// The instances of the quantified atoms, as facts of the background knowledge.
-pub(super) fn instances(signature: &Signature, candidates: &[Candidate]) -> String {
-    let mut facts = String::from("\n% The instances of the quantified atoms.\n");
-    for candidate in candidates {
-        if matches!(candidate.atom, Atom::Quantified(_)) {
-            let term = atom_to_asp(&candidate.atom);
-            let (predicate, key) = split(&term);
-            let kind = predicate.trim_end_matches("_pred");
-            for id in candidate.mask.iter() {
-                let atom = atom_to_asp(&signature.atom(id).clone().into());
-                let _ = writeln!(facts, "{kind}_instance({key},{}).", split(&atom).1);
+/// The machine that the printed rules describe, or `None` if the task is unsatisfiable. Comments and statistics are skipped.
+fn read(output: &str, vocabulary: &[LearnableAtom]) -> Result<Option<Hypothesis>, String> {
+    let numbers = numbers_by_term(vocabulary);
+    let mut hypothesis = Hypothesis::default();
+    for line in output.lines().map(str::trim) {
+        if line.contains("UNSATISFIABLE") {
+            return Ok(None);
+        }
+        if !line.starts_with("ed(") && !line.starts_with("n_phi(") {
+            continue;
+        }
+        let odd = || format!("`{line}` is not a rule of the hypothesis space");
+        let rule = line.strip_suffix('.').ok_or_else(odd)?;
+        let (head, body) = rule.split_once(":-").unwrap_or((rule, ""));
+        let (predicate, arguments) = application(head).ok_or_else(odd)?;
+        let [from, to, number, step @ ..] = &arguments[..] else {
+            return Err(odd());
+        };
+        let number = number.parse().map_err(|_| odd())?;
+        let edge = (hypothesis.edges.entry((from.clone(), to.clone(), number))).or_default();
+        match (predicate, step) {
+            ("ed", []) if body.is_empty() => {}
+            ("n_phi", [step]) => {
+                edge.insert(literal(body, step, &numbers).ok_or_else(odd)?);
             }
+            _ => return Err(odd()),
         }
     }
-    facts
+    Ok(Some(hypothesis))
 }
 
-/// The hypothesis space, each rule with its length; returns what the meta-program needs to know of the rules.
-fn write_space(
-    task: &mut String,
-    candidates: &[Candidate],
-    pairs: &[(String, String)],
-    disjuncts: usize,
-) -> String {
-    task.push_str("\n% S_M: the edges, and the literals on them: a rule says when the edge does not hold.\n#max_penalty(100).\n");
-    let mut facts = String::new();
-    let mut rules = 0;
-    let mut rule = |task: &mut String, text: &str, stands_for: &str| {
-        let _ = writeln!(task, "1 ~ {text}");
-        let _ = writeln!(facts, "    injected_{stands_for} :- active({rules}).");
-        rules += 1;
-    };
-    for (from, to) in pairs {
-        for k in 0..disjuncts {
-            let edge = format!("{from},{to},{k}");
-            rule(task, &format!("ed({edge})."), &format!("ed({edge})"));
-            for (c, candidate) in candidates.iter().enumerate() {
-                for (not, sign) in [("not ", "pos"), ("", "neg")] {
-                    let failing = at(&atom_to_asp(&candidate.atom), "T");
-                    let text = format!("n_phi({edge},T) :- {not}{failing}, step(T).");
-                    rule(task, &text, &format!("{sign}({edge},{c})"));
-                }
+/// The literal whose failure the body of a rule describes: `not obs(goal,T), step(T)` is the positive `obs(goal)`.
+fn literal(body: &str, step: &str, numbers: &BTreeMap<String, usize>) -> Option<(usize, bool)> {
+    let mut found = None;
+    for condition in split(body) {
+        if condition == format!("step({step})") {
+            continue;
+        }
+        let negated = condition.strip_prefix("not ");
+        let (predicate, arguments) = application(negated.unwrap_or(&condition))?;
+        let [argument, at] = &arguments[..] else {
+            return None;
+        };
+        let number = numbers.get(&format!("{predicate}({argument})"))?;
+        // A rule has one literal and one step.
+        if at != step || found.replace((*number, negated.is_some())).is_some() {
+            return None;
+        }
+    }
+    found
+}
+
+/// The predicate and the arguments of an atom.
+fn application(atom: &str) -> Option<(&str, Vec<String>)> {
+    let (predicate, rest) = atom.trim().split_once('(')?;
+    Some((predicate.trim(), split(rest.strip_suffix(')')?)))
+}
+
+/// The parts between top-level commas and semicolons, without spaces inside terms.
+fn split(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let (mut depth, mut quoted) = (0_i32, false);
+    for c in text.trim().chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => depth -= 1,
+            ',' | ';' if !quoted && depth == 0 => {
+                parts.push(String::new());
+                continue;
             }
+            // Only the space after `not` is significant.
+            ' ' if !quoted && parts.last().is_none_or(|part| part != "not") => continue,
+            _ => {}
+        }
+        if let Some(part) = parts.last_mut() {
+            part.push(c);
         }
     }
-    facts
-}
-
-/// What the meta-program needs to know of the atoms.
-fn write_literals(facts: &mut String, candidates: &[Candidate]) {
-    for (a, candidate) in candidates.iter().enumerate() {
-        if candidate.ground {
-            let _ = writeln!(facts, "    injected_ground({a}).");
-        }
-        if candidate.forall {
-            let _ = writeln!(facts, "    injected_universal({a}).");
-        }
-        for (b, _) in (candidates.iter().enumerate()).filter(|(_, b)| b.follows_from(candidate)) {
-            let _ = writeln!(facts, "    injected_implies({a},{b}).");
-        }
-    }
-}
-
-/// A trace as a context-dependent example: where its run must end, and that it must not end before.
-fn write_example(task: &mut String, signature: &Signature, number: usize, trace: &Trace) {
-    let (included, excluded) = match trace.kind() {
-        Kind::Goal => ("accept", "reject, early"),
-        Kind::DeadEnd => ("reject", "accept, early"),
-        Kind::Incomplete => ("", "accept, reject, early"),
-    };
-    let context: String = (trace_to_asp(trace.steps(), signature).lines())
-        .map(|line| format!("    {line}\n"))
-        .collect();
-    let _ = writeln!(
-        task,
-        "#pos(ex{number}, {{{included}}}, {{{excluded}}}, {{\n{context}}}).\n#inject(\"example_active(ex{number}).\")."
-    );
-}
-
-/// `obs(goal)` at the step `T`: `obs(goal,T)`.
-pub(super) fn at(term: &str, step: &str) -> String {
-    let (predicate, argument) = split(term);
-    format!("{predicate}({argument},{step})")
-}
-
-/// The predicate and the argument of `e_pred(blue)`.
-fn split(term: &str) -> (&str, &str) {
-    let (predicate, rest) = term.split_once('(').unwrap_or((term, ")"));
-    (predicate, rest.strip_suffix(')').unwrap_or(rest))
+    parts
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn signature() -> Signature {
+        Signature::parse(["yellow(o0)", "yellow(o1)", "on(a,B)", "Goal"]).unwrap()
+    }
+
+    /// A hypothesis as ILASP 4 prints it.
+    const PRINTED: &str = "\
+ed(u0,u1,0).
+ed(u1, u_acc, 0).
+n_phi(u0,u1,0,V1) :- not a_pred(yellow,V1); step(V1).
+n_phi(u1, u_acc, 0, V1) :- not obs(\"Goal\",V1), step(V1).
+n_phi(u1,u_acc,0,V1) :- step(V1), obs(on(a, \"B\"), V1).
+
+%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%
+%% Pre-processing                          : 0.004s
+%% Total                                   : 0.021s
+";
+
     #[test]
-    fn a_tiny_task() {
-        let signature = Signature::parse(["yellow(o0)", "yellow(o1)"]).unwrap();
-        let step = |atom: &str| signature.observation([atom]).unwrap();
-        let traces = [
-            Trace::new(Kind::Goal, [step("yellow(o0)"), step("yellow(o1)")]),
-            Trace::new(Kind::DeadEnd, [step("yellow(o1)")]),
-            Trace::new(Kind::Incomplete, [step("yellow(o0)")]),
-        ];
-        insta::assert_snapshot!(to_ilasp(&signature, &traces, &Options::default(), 1).unwrap());
+    fn printed_rules_become_a_machine() {
+        let vocabulary = vocabulary(&signature(), true).unwrap();
+        let found = read(PRINTED, &vocabulary).unwrap().unwrap();
+        let learnt = found
+            .into_learnt(&vocabulary, &signature(), &[], 2)
+            .unwrap();
+        insta::assert_snapshot!(learnt.machine, @r"
+        machine learnt
+        initial u0
+        accept  u_acc
+        u0 -> u1    : forall X. yellow(X)
+        u1 -> u_acc : Goal and not on(a, B)
+        ");
+        assert_eq!(
+            (learnt.cost.size, learnt.cost.ground, learnt.cost.negative),
+            (5, 1, 1)
+        );
     }
 
     #[test]
-    fn literals_have_a_step() {
-        assert_eq!(at("obs(goal)", "T"), "obs(goal,T)");
-        assert_eq!(at("e_pred(on(var(0),b))", "V1"), "e_pred(on(var(0),b),V1)");
+    fn unsatisfiable_is_no_machine_and_odd_rules_are_errors() {
+        let vocabulary = vocabulary(&signature(), true).unwrap();
+        let read = |text: &str| read(text, &vocabulary);
+        assert_eq!(read("UNSATISFIABLE\n%% Total : 0.1s\n"), Ok(None));
+        assert_eq!(read("\n"), Ok(Some(Hypothesis::default())));
+        for odd in [
+            "ed(u0,u1).",
+            "ed(u0,u1,0)",
+            "ed(u0,u1,0) :- step(V1).",
+            "n_phi(u0,u1,0,V1) :- obs(red,V1), step(V1).",
+            "n_phi(u0,u1,0,V1) :- obs(\"Goal\",V2), step(V1).",
+            "n_phi(u0,u1,0,V1) :- obs(\"Goal\",V1), e_pred(yellow,V1).",
+            "n_phi(u0,u1,0,V1) :- step(V1).",
+        ] {
+            assert_eq!(
+                read(odd),
+                Err(format!("`{odd}` is not a rule of the hypothesis space"))
+            );
+        }
+    }
+
+    #[test]
+    fn a_missing_program_says_where_it_is_published() {
+        let missing = Path::new("no-such-ilasp");
+        let error = learn_with_ilasp(
+            &signature(),
+            &[],
+            &Options::default(),
+            &Limits::default(),
+            missing,
+        );
+        assert!(error.unwrap_err().to_string().contains("closed source"));
     }
 }

@@ -1,4 +1,4 @@
-//! Running an external solver: fed through its standard input, stopped when the time is up or the user says so.
+//! Running an external solver: its input on standard input, killed at the time limit or on an interrupt.
 
 use std::io::{ErrorKind, Read, Write};
 #[cfg(unix)]
@@ -8,60 +8,28 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use crate::budget::Budget;
 use crate::error::{Error, Result};
+use crate::options::Limits;
 use crate::outcome::StopReason;
-use crate::problem::Limits;
-use crate::watch::Watch;
 
-/// Until when a search may go on. The memory of another program is its own.
-pub(super) struct Deadline(Watch);
-
-/// How a program ended.
-pub(super) enum Ended {
-    /// By itself.
-    Finished(Output),
-    /// Killed: the time was up.
-    TimedOut,
-    /// Killed: the search was interrupted.
-    Interrupted,
-}
-
-/// What a program that ended by itself left behind.
+/// The exit status and the output of a program that was not killed.
 pub(super) struct Output {
     pub(super) status: ExitStatus,
     pub(super) stdout: String,
     pub(super) stderr: String,
 }
 
-impl Deadline {
-    pub(super) fn new(limits: &Limits) -> Self {
-        Self(Watch::new(&Limits {
-            memory: None,
-            ..limits.clone()
-        }))
-    }
-
-    fn reached(&self) -> Option<Ended> {
-        Some(match self.0.reason()? {
-            StopReason::Interrupted => Ended::Interrupted,
-            _ => Ended::TimedOut,
-        })
-    }
-}
-
-impl Ended {
-    /// What the program left behind, or why it was killed.
-    pub(super) fn output(self) -> std::result::Result<Output, StopReason> {
-        match self {
-            Self::Finished(output) => Ok(output),
-            Self::TimedOut => Err(StopReason::Time),
-            Self::Interrupted => Err(StopReason::Interrupted),
-        }
-    }
+/// The time limit and the interrupt. The memory limit is about this process, not about another program.
+pub(super) fn budget(limits: &Limits) -> Budget {
+    Budget::new(&Limits {
+        memory: None,
+        ..limits.clone()
+    })
 }
 
 impl Output {
-    /// The error that says the program failed, with the end of what it printed.
+    /// The error that says that the program failed, with the first lines of its output.
     pub(super) fn failure(&self, program: &Path) -> Error {
         let mut lines: Vec<&str> = (self.stderr.lines().chain(self.stdout.lines()))
             .filter(|line| !line.trim().is_empty())
@@ -75,14 +43,14 @@ impl Output {
     }
 }
 
-/// Runs a program to its end or to the deadline, whichever comes first. `hint` says how to get it.
+/// Runs a program until it ends or a limit is reached. `hint` says how to get the program.
 pub(super) fn run(
     program: &Path,
     arguments: &[&str],
     input: String,
-    deadline: &Deadline,
+    budget: &Budget,
     hint: &'static str,
-) -> Result<Ended> {
+) -> Result<Result<Output, StopReason>> {
     let io = |source| Error::Io {
         program: program.to_owned(),
         source,
@@ -93,9 +61,9 @@ pub(super) fn run(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    // Ctrl-C at the terminal is for whoever set up the flag, and would end the program behind its back.
+    // Ctrl-C at the terminal is handled through the interrupt flag: the program must not get the signal itself.
     #[cfg(unix)]
-    if deadline.0.can_be_interrupted() {
+    if budget.can_be_interrupted() {
         command.process_group(0);
     }
     let mut child = command.spawn().map_err(|source| match source.kind() {
@@ -105,7 +73,7 @@ pub(super) fn run(
         },
         _ => io(source),
     })?;
-    // Each pipe has its thread, so that none can fill up and block the program.
+    // One thread per pipe, so that none can fill up and block the program.
     let stdin = child.stdin.take();
     let writer = thread::spawn(move || {
         // A program that ends early closes the pipe; how it ended says why.
@@ -113,37 +81,34 @@ pub(super) fn run(
     });
     let stdout = reader(child.stdout.take());
     let stderr = reader(child.stderr.take());
-    let status = match wait(&mut child, deadline).map_err(io)? {
+    let status = match wait(&mut child, budget).map_err(io)? {
         Ok(status) => status,
-        // The threads end with the pipes; nobody needs what they read.
-        Err(ended) => return Ok(ended),
+        // The threads end with the pipes; their output is not needed.
+        Err(reason) => return Ok(Err(reason)),
     };
     let text = |bytes: thread::JoinHandle<Vec<u8>>| {
         let bytes = bytes.join().unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     };
     let _ = writer.join();
-    Ok(Ended::Finished(Output {
+    Ok(Ok(Output {
         status,
         stdout: text(stdout),
         stderr: text(stderr),
     }))
 }
 
-/// Waits for the program, and kills it at the deadline.
-fn wait(
-    child: &mut Child,
-    deadline: &Deadline,
-) -> std::io::Result<std::result::Result<ExitStatus, Ended>> {
+/// Waits for the program, and kills it when a limit is reached.
+fn wait(child: &mut Child, budget: &Budget) -> std::io::Result<Result<ExitStatus, StopReason>> {
     let mut pause = Duration::from_millis(1);
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Ok(status));
         }
-        if let Some(ended) = deadline.reached() {
+        if let Some(reason) = budget.exhausted() {
             child.kill()?;
             child.wait()?;
-            return Ok(Err(ended));
+            return Ok(Err(reason));
         }
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
@@ -153,7 +118,7 @@ fn wait(
 fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error is still worth reporting.
+        // Output before an error is still worth reporting.
         let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
         bytes
     })
@@ -163,23 +128,16 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8
 mod tests {
     use super::*;
 
-    fn shell(script: &str, limits: &Limits) -> Result<Ended> {
-        let deadline = Deadline::new(limits);
-        run(
-            Path::new("sh"),
-            &["-c", script],
-            "in".to_owned(),
-            &deadline,
-            "a shell",
-        )
+    fn shell(script: &str, limits: &Limits) -> Result<Output, StopReason> {
+        let (program, arguments) = (Path::new("sh"), ["-c", script]);
+        let input = "in".to_owned();
+        run(program, &arguments, input, &budget(limits), "a shell").unwrap()
     }
 
     #[test]
-    fn what_it_prints_comes_back() {
-        let ended = shell("cat; echo problem >&2; exit 3", &Limits::default()).unwrap();
-        let Ended::Finished(output) = ended else {
-            panic!("it ends by itself")
-        };
+    fn its_output_comes_back() {
+        let output = shell("cat; echo problem >&2; exit 3", &Limits::default());
+        let output = output.ok().unwrap();
         assert_eq!(
             (output.stdout.as_str(), output.status.code()),
             ("in", Some(3))
@@ -194,10 +152,8 @@ mod tests {
             time: Some(Duration::from_millis(20)),
             ..Limits::default()
         };
-        assert!(matches!(
-            shell("exec sleep 60", &limits),
-            Ok(Ended::TimedOut)
-        ));
+        let stopped = shell("exec sleep 60", &limits).err();
+        assert_eq!(stopped, Some(StopReason::Time));
     }
 
     #[test]
@@ -207,25 +163,15 @@ mod tests {
             interrupt: Some(flag),
             ..Limits::default()
         };
-        assert!(matches!(
-            shell("exec sleep 60", &limits),
-            Ok(Ended::Interrupted)
-        ));
+        let stopped = shell("exec sleep 60", &limits).err();
+        assert_eq!(stopped, Some(StopReason::Interrupted));
     }
 
     #[test]
-    fn a_missing_program_is_told_apart() {
-        let limits = Limits::default();
-        let deadline = Deadline::new(&limits);
-        let error = run(
-            Path::new("no-such-solver"),
-            &[],
-            String::new(),
-            &deadline,
-            "get it",
-        )
-        .err()
-        .unwrap();
+    fn a_missing_program_is_its_own_error() {
+        let missing = Path::new("no-such-solver");
+        let ran = run(missing, &[], String::new(), &Budget::default(), "get it");
+        let error = ran.err().unwrap();
         assert_eq!(
             error.to_string(),
             "cannot find the program `no-such-solver`: get it"

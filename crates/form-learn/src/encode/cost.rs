@@ -1,9 +1,9 @@
-//! Counting: edges and literals, ground literals, negative literals (totalizers, Bailleux and Boufkhad 2003).
+//! The measures that are minimised, and bounds on them as assumptions over totalizers.
 
 use super::solver::Lit;
-use super::{Encoding, Slot};
+use super::{EdgeSlot, Encoding};
 
-/// What a machine is minimised by, in this order.
+/// The measures, in the order in which they are minimised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Measure {
     /// Edges and literals together.
@@ -15,19 +15,14 @@ pub(crate) enum Measure {
 }
 
 impl Encoding {
-    /// The literals a measure counts, place by place.
-    pub(crate) fn counted(&self, measure: Measure) -> Vec<Vec<Lit>> {
-        let of_slot = |slot: &Slot| -> Vec<Lit> {
+    /// The literals that a measure counts, slot by slot.
+    pub(super) fn counted(&self, measure: Measure) -> Vec<Vec<Lit>> {
+        let of_slot = |slot: &EdgeSlot| -> Vec<Lit> {
             match measure {
-                Measure::Cost => [slot.present]
-                    .iter()
-                    .chain(&slot.positive)
-                    .chain(&slot.negative)
-                    .copied()
-                    .collect(),
+                Measure::Cost => [&[slot.present], &slot.positive[..], &slot.negative].concat(),
                 Measure::Negative => slot.negative.clone(),
-                Measure::Ground => (self.candidates.iter().enumerate())
-                    .filter(|(_, candidate)| candidate.ground)
+                Measure::Ground => (self.vocabulary.iter().enumerate())
+                    .filter(|(_, learnable)| learnable.ground)
                     .flat_map(|(i, _)| [slot.positive[i], slot.negative[i]])
                     .collect(),
             }
@@ -35,7 +30,7 @@ impl Encoding {
         self.slots.iter().map(of_slot).collect()
     }
 
-    /// What every machine costs: an edge with a literal into every state and into each end that traces reach.
+    /// The cost of every machine: an edge with a literal into every state and into each terminal state that traces reach.
     pub(crate) fn base_cost(&self) -> usize {
         2 * (0..self.shape.states + 2)
             .filter(|to| self.is_forced(*to))
@@ -51,10 +46,41 @@ impl Encoding {
         }
     }
 
-    /// Literals of which the k-th holds if the cost exceeds what every machine costs by more than k, for k up to `slack`.
+    /// The assumption that a measure is at most `bound`; its totalizer grows as needed.
+    pub(crate) fn at_most(&mut self, measure: Measure, bound: usize) -> Vec<Lit> {
+        let groups = self.counted(measure);
+        if bound >= groups.iter().map(Vec::len).sum() {
+            return Vec::new();
+        }
+        // No machine is below the base cost, so the counter starts there.
+        let bound = match measure {
+            Measure::Cost => bound.saturating_sub(self.base_cost()),
+            Measure::Ground | Measure::Negative => bound,
+        };
+        let length = self.counter(measure).len();
+        if length <= bound {
+            let limit = (2 * length).max(bound + 1);
+            *self.counter(measure) = match measure {
+                Measure::Cost => self.excess(limit),
+                _ => self.solver.totalizer_of_groups(groups, limit),
+            };
+        }
+        let more = self.counter(measure).get(bound);
+        more.map(|literal| -literal).into_iter().collect()
+    }
+
+    fn counter(&mut self, measure: Measure) -> &mut Vec<Lit> {
+        match measure {
+            Measure::Cost => &mut self.cost,
+            Measure::Ground => &mut self.ground,
+            Measure::Negative => &mut self.negative,
+        }
+    }
+
+    /// Counts the cost beyond the base cost, up to `slack`.
     ///
-    /// What leads to a target is counted together: since something must, only what goes beyond an edge with one literal
-    /// counts, and a bound close to the lowest possible cost is felt at every target at once.
+    /// The edges into one target are counted together: since one must exist, only what exceeds an edge with one literal
+    /// counts, and a bound close to the base cost propagates at every target at once.
     fn excess(&mut self, slack: usize) -> Vec<Lit> {
         let mut sum = Vec::new();
         let slots = self.slots.clone();
@@ -64,110 +90,22 @@ impl Encoding {
                 let further = self.further_literals(slot, slack);
                 // The edge and its first literal come together.
                 let number = [&[slot.present, slot.present], &further[..]].concat();
-                total = self.merged(&total, &number, slack + 2);
+                total = self.solver.merge(&total, &number, slack + 2);
             }
             if self.is_forced(target) && !total.is_empty() {
                 total.drain(..2);
             }
-            sum = self.merged(&sum, &total, slack);
+            sum = self.solver.merge(&sum, &total, slack);
         }
         sum
     }
 
     /// Counts the literals of an edge after the first, up to a limit.
-    fn further_literals(&mut self, slot: &Slot, limit: usize) -> Vec<Lit> {
+    fn further_literals(&mut self, slot: &EdgeSlot, limit: usize) -> Vec<Lit> {
         if self.single {
-            return self.total(&slot.negative, limit);
+            return self.solver.totalizer(&slot.negative, limit);
         }
         let literals = [&slot.positive[..], &slot.negative].concat();
-        self.total(&literals, limit + 1).split_off(1)
-    }
-
-    /// The assumption that a measure is at most `bound`; the counter grows as needed.
-    pub(crate) fn at_most(&mut self, measure: Measure, bound: usize) -> Vec<Lit> {
-        let groups = self.counted(measure);
-        if bound >= groups.iter().map(Vec::len).sum() {
-            return Vec::new();
-        }
-        // Below what every machine costs there is none, which the counter need not know.
-        let bound = match measure {
-            Measure::Cost => bound.saturating_sub(self.base_cost()),
-            Measure::Ground | Measure::Negative => bound,
-        };
-        let length = self.counter(measure).len();
-        if length <= bound {
-            let limit = (2 * length).max(bound + 1);
-            let counter = match measure {
-                Measure::Cost => self.excess(limit),
-                Measure::Ground | Measure::Negative => self.totals(groups, limit),
-            };
-            match measure {
-                Measure::Cost => self.cost = counter,
-                Measure::Ground => self.ground = counter,
-                Measure::Negative => self.negative = counter,
-            }
-        }
-        let more = self.counter(measure).get(bound);
-        more.map(|literal| -literal).into_iter().collect()
-    }
-
-    fn counter(&self, measure: Measure) -> &[Lit] {
-        match measure {
-            Measure::Cost => &self.cost,
-            Measure::Ground => &self.ground,
-            Measure::Negative => &self.negative,
-        }
-    }
-
-    /// Literals of which the k-th holds if more than k of all the literals do, for k up to `limit`.
-    fn totals(&mut self, groups: Vec<Vec<Lit>>, limit: usize) -> Vec<Lit> {
-        let mut level: Vec<Vec<Lit>> = groups
-            .into_iter()
-            .map(|group| self.total(&group, limit))
-            .collect();
-        while level.len() > 1 {
-            level = level
-                .chunks(2)
-                .map(|pair| self.merged(&pair[0], pair.get(1).map_or(&[], |b| b), limit))
-                .collect();
-        }
-        level.pop().unwrap_or_default()
-    }
-
-    fn total(&mut self, literals: &[Lit], limit: usize) -> Vec<Lit> {
-        // Depth is the logarithm of the number of candidates.
-        if literals.len() <= 1 {
-            return literals.to_vec();
-        }
-        let (a, b) = literals.split_at(literals.len() / 2);
-        let (a, b) = (self.total(a, limit), self.total(b, limit));
-        self.merged(&a, &b, limit)
-    }
-
-    fn merged(&mut self, a: &[Lit], b: &[Lit], limit: usize) -> Vec<Lit> {
-        if a.is_empty() || b.is_empty() {
-            return [a, b].concat();
-        }
-        let size = (a.len() + b.len()).min(limit + 1);
-        let sums: Vec<Lit> = (0..size).map(|_| self.solver.fresh_absent()).collect();
-        for i in 0..=a.len() {
-            for j in 0..=b.len() {
-                let sum = (i + j).min(size);
-                if sum > 0 {
-                    let from_a = i.checked_sub(1).map(|i| -a[i]);
-                    let from_b = j.checked_sub(1).map(|j| -b[j]);
-                    let clause: Vec<Lit> = [sums[sum - 1]]
-                        .into_iter()
-                        .chain(from_a)
-                        .chain(from_b)
-                        .collect();
-                    self.solver.add(&clause);
-                }
-            }
-        }
-        for pair in sums.windows(2) {
-            self.solver.add(&[-pair[1], pair[0]]);
-        }
-        sums
+        self.solver.totalizer(&literals, limit + 1).split_off(1)
     }
 }

@@ -1,19 +1,19 @@
 //! Sound determinism: two edges of one state with different targets exclude each other by a pair of literals.
 //!
-//! Some atom is positive on one edge and makes an atom true that is negative on the other. The paper's mapping of
-//! quantified atoms to ground ones (Listing 3) is not sound and not used.
+//! Some atom is positive on one edge and implies an atom that is negative on the other. The paper's mapping of quantified
+//! atoms to ground ones (Listing 3) is not sound and not used.
 
 use super::Encoding;
 use super::solver::Lit;
 
 impl Encoding {
     pub(super) fn add_determinism(&mut self) -> Option<()> {
-        // For each candidate those that it makes true.
-        let implied: Vec<Vec<usize>> = (self.candidates.iter())
+        // For each atom those that it implies.
+        let implied: Vec<Vec<usize>> = (self.vocabulary.iter())
             .map(|cause| {
-                self.solver.goes_on()?;
+                self.solver.check()?;
                 let implied =
-                    (0..self.candidates.len()).filter(|i| self.candidates[*i].follows_from(cause));
+                    (0..self.vocabulary.len()).filter(|i| self.vocabulary[*i].follows_from(cause));
                 Some(implied.collect())
             })
             .collect::<Option<_>>()?;
@@ -23,8 +23,8 @@ impl Encoding {
                 if first.from != second.from || first.to == second.to {
                     continue;
                 }
-                self.solver.goes_on()?;
-                // One of them has a negation. This follows from the rest, but not at once.
+                self.solver.check()?;
+                // One of them has a negation. Redundant: it follows from the rest, but not by unit propagation.
                 let negation = [
                     -first.present,
                     -second.present,
@@ -42,12 +42,12 @@ impl Encoding {
         Some(())
     }
 
-    /// The one positive literal of one edge makes an atom true that is negative on the other.
+    /// The one positive literal of one edge implies an atom that is negative on the other.
     fn separate_single(&mut self, a: usize, b: usize, implied: &[Vec<usize>]) {
         // Which of the two has the negation that matters.
         let second = self.solver.fresh();
         for (positive, negative, chosen) in [(a, b, second), (b, a, -second)] {
-            let mut causes: Vec<Vec<Lit>> = vec![Vec::new(); self.candidates.len()];
+            let mut causes: Vec<Vec<Lit>> = vec![Vec::new(); self.vocabulary.len()];
             for (i, implied) in implied.iter().enumerate() {
                 let cause = self.slots[positive].positive[i];
                 let mut clause = vec![-chosen, -cause, -self.slots[negative].present];
@@ -66,7 +66,7 @@ impl Encoding {
         }
     }
 
-    /// A positive literal of one edge makes an atom true that is negative on the other.
+    /// A positive literal of one edge implies an atom that is negative on the other.
     fn separate(&mut self, a: usize, b: usize, implied: &[Vec<usize>]) {
         let (first, second) = (&self.slots[a], &self.slots[b]);
         let mut exclusive = vec![-first.present, -second.present];

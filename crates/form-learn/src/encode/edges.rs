@@ -1,74 +1,31 @@
-//! What an edge may look like, and which literals can never be of use on one.
-
-use form_core::AtomSet;
+//! The slots for edges: what an edge may look like.
 
 use super::Encoding;
+use super::cooccurrence::Cooccurrence;
 use super::solver::Lit;
-use crate::vocabulary::Candidate;
-use crate::watch::Watch;
 
-/// A place for an edge.
+/// A place for one edge.
 #[derive(Clone, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct EdgeSlot {
     pub(crate) from: usize,
     pub(crate) to: usize,
     /// There is an edge here.
     pub(crate) present: Lit,
-    /// For each candidate: it is positive here.
+    /// For each atom: it is positive here.
     pub(crate) positive: Vec<Lit>,
-    /// For each candidate: it is negative here.
+    /// For each atom: it is negative here.
     pub(crate) negative: Vec<Lit>,
-    /// For each candidate: it or an earlier one is positive here.
+    /// For each atom: it or an earlier one is positive here.
     pub(super) up_to: Vec<Lit>,
     /// A `forall` is positive here.
-    pub(super) lasting: Lit,
+    pub(super) has_forall: Lit,
     /// Some literal is negative here.
     pub(super) negated: Lit,
 }
 
-/// Which candidates about the newest observation have to do with each other.
-pub(super) struct Pairs {
-    /// Some observation of the data has both.
-    meet: Vec<Vec<bool>>,
-    /// Both can be of use, positive, on one edge: they meet, and neither implies the other.
-    both: Vec<Vec<bool>>,
-}
-
-impl Pairs {
-    pub(super) fn new(
-        candidates: &[Candidate],
-        observations: &[AtomSet],
-        watch: &Watch,
-    ) -> Option<Self> {
-        let table = |relation: &dyn Fn(&Candidate, &Candidate) -> bool| {
-            let related = |a: &Candidate, b: &Candidate| !a.forall && !b.forall && relation(a, b);
-            (candidates.iter())
-                .map(|a| {
-                    watch.goes_on()?;
-                    Some(candidates.iter().map(|b| related(a, b)).collect())
-                })
-                .collect::<Option<Vec<Vec<bool>>>>()
-        };
-        let meet = |a: &Candidate, b: &Candidate| {
-            (observations.iter()).any(|o| o.intersects(&a.mask) && o.intersects(&b.mask))
-        };
-        let apart =
-            |a: &Candidate, b: &Candidate| !a.mask.is_subset(&b.mask) && !b.mask.is_subset(&a.mask);
-        Some(Self {
-            meet: table(&meet)?,
-            both: table(&|a, b| apart(a, b) && meet(a, b))?,
-        })
-    }
-
-    /// Whether no edge needs two positive literals about the newest observation.
-    fn all_apart(&self) -> bool {
-        !self.both.iter().flatten().any(|both| *both)
-    }
-}
-
 impl Encoding {
-    /// The places for edges: an edge has a positive literal and no atom both ways.
-    pub(super) fn add_edges(&mut self, pairs: &Pairs) -> Option<()> {
+    /// The slots: an edge has a positive literal, and no atom both ways.
+    pub(super) fn add_edges(&mut self, pairs: &Cooccurrence) -> Option<()> {
         self.single =
             pairs.all_apart() && (self.foralls.is_empty() || self.shape.options.forall_alone);
         for from in 0..self.shape.states {
@@ -79,7 +36,7 @@ impl Encoding {
                     let slot = self.new_slot(from, to, pairs)?;
                     self.slots.push(slot);
                 }
-                // Parallel edges fill their places from the front.
+                // Parallel edges fill their slots from the front.
                 for second in first + 1..self.slots.len() {
                     let (before, after) =
                         (self.slots[second - 1].present, self.slots[second].present);
@@ -89,11 +46,9 @@ impl Encoding {
             }
             self.outgoing.push(groups);
         }
-        // A state that no edge enters is one state too many.
+        // Without a state that no edge enters there would be a smaller machine.
         for to in 1..self.shape.states {
-            let entering: Vec<Lit> = self
-                .slots
-                .iter()
+            let entering: Vec<Lit> = (self.slots.iter())
                 .filter(|slot| slot.to == to)
                 .map(|slot| slot.present)
                 .collect();
@@ -102,10 +57,10 @@ impl Encoding {
         Some(())
     }
 
-    fn new_slot(&mut self, from: usize, to: usize, pairs: &Pairs) -> Option<Slot> {
-        self.solver.goes_on()?;
+    fn new_slot(&mut self, from: usize, to: usize, pairs: &Cooccurrence) -> Option<EdgeSlot> {
+        self.solver.check()?;
         let present = self.solver.fresh_absent();
-        let count = self.candidates.len();
+        let count = self.vocabulary.len();
         let positive: Vec<Lit> = (0..count).map(|_| self.solver.fresh_absent()).collect();
         let negative: Vec<Lit> = (0..count).map(|_| self.solver.fresh_absent()).collect();
         for (p, n) in positive.iter().zip(&negative) {
@@ -115,18 +70,18 @@ impl Encoding {
         }
         let some: Vec<Lit> = positive.iter().copied().chain([-present]).collect();
         self.solver.add(&some);
-        let negated = self.any_of(&negative);
-        let lasting: Vec<Lit> = self.foralls.iter().map(|f| positive[*f]).collect();
-        let lasting = self.any_of(&lasting);
+        let negated = self.solver.disjunction(&negative);
+        let foralls: Vec<Lit> = self.foralls.iter().map(|f| positive[*f]).collect();
+        let has_forall = self.solver.disjunction(&foralls);
         let up_to = self.prefixes(&positive);
         if self.single {
             for i in 1..count {
                 self.solver.add(&[-positive[i], -up_to[i - 1]]);
             }
         } else {
-            for (x, a) in self.statics.iter().enumerate() {
-                self.solver.goes_on()?;
-                for b in &self.statics[x + 1..] {
+            for (x, a) in self.now.iter().enumerate() {
+                self.solver.check()?;
+                for b in &self.now[x + 1..] {
                     if !pairs.both[*a][*b] {
                         self.solver.add(&[-positive[*a], -positive[*b]]);
                     }
@@ -134,7 +89,7 @@ impl Encoding {
             }
             if self.shape.options.forall_alone {
                 for f in &self.foralls {
-                    self.solver.goes_on()?;
+                    self.solver.check()?;
                     for i in (0..count).filter(|i| i != f) {
                         self.solver.add(&[-positive[*f], -positive[i]]);
                     }
@@ -142,56 +97,18 @@ impl Encoding {
             }
         }
         if self.shape.options.forall_alone {
-            self.solver.add(&[-lasting, -negated]);
+            self.solver.add(&[-has_forall, -negated]);
         }
-        Some(Slot {
+        Some(EdgeSlot {
             from,
             to,
             present,
             positive,
             negative,
             up_to,
-            lasting,
+            has_forall,
             negated,
         })
-    }
-
-    /// Negative literals that no smallest machine has, because leaving them out changes nothing on the data: they block
-    /// no observation and keep nothing apart.
-    pub(super) fn exclude_idle_negations(&mut self, pairs: &Pairs) -> Option<()> {
-        let alone = self.shape.options.forall_alone;
-        for i in &self.statics {
-            self.solver.goes_on()?;
-            let mask = &self.candidates[*i].mask;
-            let blocks: Vec<usize> = (self.candidates.iter().enumerate())
-                .filter(|(a, other)| {
-                    other.forall && !alone || pairs.meet[*a][*i] && !other.mask.is_subset(mask)
-                })
-                .map(|(a, _)| a)
-                .collect();
-            for (s, slot) in self.slots.iter().enumerate() {
-                let mut useful = vec![-slot.negative[*i]];
-                useful.extend(blocks.iter().map(|a| slot.positive[*a]));
-                useful.extend(self.justified.get(&(s, *i)).into_iter().flatten());
-                self.solver.add(&useful);
-            }
-        }
-        Some(())
-    }
-
-    /// A literal that holds iff one of these does.
-    pub(super) fn any_of(&mut self, literals: &[Lit]) -> Lit {
-        let any = match literals {
-            [] => return super::solver::FALSE,
-            [literal] => return *literal,
-            _ => self.solver.fresh_absent(),
-        };
-        for literal in literals {
-            self.solver.add(&[-literal, any]);
-        }
-        let some: Vec<Lit> = literals.iter().copied().chain([-any]).collect();
-        self.solver.add(&some);
-        any
     }
 
     /// For each literal: it or an earlier one holds.

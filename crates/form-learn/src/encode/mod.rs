@@ -1,92 +1,61 @@
-//! The clauses that say: a machine of this shape is consistent with these traces.
+//! The propositional encoding: clauses that say that a machine of a given shape is consistent with the given traces.
 //!
-//! This is the only room that knows a SAT solver exists. For every pair of states there are places for edges (`Slot`);
-//! a place has a variable for "there is an edge" and two for each candidate atom, "positive here" and "negative here".
-//! A variable per place and observation says that the literals about the newest observation hold, shared by all traces.
-//! The traces form a tree, with a variable per node and state. Only `forall` looks further back than one node.
+//! Only this folder knows that a SAT solver exists. For every pair of states there are slots for edges ([`EdgeSlot`]). A slot
+//! has one variable for "there is an edge" and two per learnable atom, "positive here" and "negative here". One variable
+//! per slot and observation says that the literals about the newest observation hold, and is shared by all traces. The
+//! traces are a prefix tree with one variable per node and state. Only `forall` looks further back than one node (`since`).
 
+mod cooccurrence;
 mod cost;
 mod determinism;
 mod edges;
-mod order;
+mod firing;
+mod idle;
+mod model;
+mod runs;
+mod since;
 mod solver;
 mod symmetry;
-mod traces;
+mod tie_break;
+mod totalizer;
 
 use std::collections::HashMap;
 
 use form_core::AtomSet;
 
+use cooccurrence::Cooccurrence;
 pub(crate) use cost::Measure;
-use edges::Pairs;
-pub(crate) use edges::Slot;
-pub(crate) use solver::Lit;
+pub(crate) use edges::EdgeSlot;
+pub(crate) use model::Candidate;
+pub(crate) use solver::{Lit, Solved};
 
-use crate::problem::Options;
-use crate::vocabulary::Candidate;
-use crate::watch::Watch;
+use crate::budget::Budget;
+use crate::shape::Shape;
+use crate::vocabulary::LearnableAtom;
 use solver::{FALSE, Solver, TRUE};
-
-/// The shape of the machines that an encoding is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
-    /// States that are neither accepting nor rejecting.
-    pub(crate) states: usize,
-    /// Whether there is a rejecting state.
-    pub(crate) rejecting: bool,
-    /// Whether the traces to be added reach the accepting and the rejecting state, so that an edge must lead there.
-    pub(crate) reached: [bool; 2],
-    pub(crate) options: Options,
-}
-
-impl Shape {
-    /// The accepting state's number.
-    pub(crate) fn accept(&self) -> usize {
-        self.states
-    }
-
-    /// The rejecting state's number, if there is one.
-    pub(crate) fn reject(&self) -> usize {
-        self.states + 1
-    }
-
-    /// Where edges from a state may lead. Without cycles the states are numbered so that edges lead upwards.
-    fn targets(&self, from: usize) -> Vec<usize> {
-        let cyclic = self.options.cyclic;
-        let inner = (0..self.states).filter(|to| if cyclic { *to != from } else { *to > from });
-        let terminal = [self.accept(), self.reject()];
-        inner
-            .chain(
-                terminal
-                    .into_iter()
-                    .take(if self.rejecting { 2 } else { 1 }),
-            )
-            .collect()
-    }
-}
 
 /// The encoding for one shape, to which traces are added.
 pub(crate) struct Encoding {
     solver: Solver,
     shape: Shape,
-    candidates: Vec<Candidate>,
-    /// Candidates about the newest observation, and those that are `forall`, by number.
-    statics: Vec<usize>,
+    vocabulary: Vec<LearnableAtom>,
+    /// Atoms about the newest observation, and `forall` atoms, by number.
+    now: Vec<usize>,
     foralls: Vec<usize>,
-    slots: Vec<Slot>,
-    /// For each state the places for edges out of it, grouped by target.
+    slots: Vec<EdgeSlot>,
+    /// For each state the slots of edges out of it, grouped by target.
     outgoing: Vec<Vec<(usize, Vec<usize>)>>,
-    /// Whether an edge has one positive literal at most.
+    /// Whether an edge has at most one positive literal.
     single: bool,
-    /// For each place and candidate: that its negation there keeps the edge apart from another one.
+    /// For each slot and atom: literals that say that its negation there keeps the edge apart from another one.
     justified: HashMap<(usize, usize), Vec<Lit>>,
-    /// For each place and observation: the literals about the newest observation hold.
+    /// For each slot and observation: the literals about the newest observation hold.
     holds: HashMap<(usize, u32), Lit>,
-    /// For each node and state: the run is there, the terminal states included.
+    /// For each node and state: the run is there, terminal states included.
     states: Vec<Vec<Lit>>,
-    /// For each state, target and observation, without `forall` candidates: an edge fires.
+    /// For each state, target and observation, without `forall` atoms: an edge fires.
     fires: HashMap<(usize, usize, u32), Lit>,
-    /// For a literal on an edge and what it needs: the former is there, the latter missing.
+    /// For a literal on an edge and its condition: the literal is there and the condition is not met.
     blocked: HashMap<(Lit, Lit), Lit>,
     /// For each node, earlier node and state: the run was there all the time.
     stayed: HashMap<(usize, usize, usize), Lit>,
@@ -97,24 +66,22 @@ pub(crate) struct Encoding {
 }
 
 impl Encoding {
-    /// The encoding without traces. `observations` are all that occur in the data, also in traces not added yet: they
-    /// tell which literals can never be of use. Nothing if a limit was reached meanwhile: with many candidates this takes long.
+    /// The encoding without traces. `observations` are all of the data, also those of traces that are not added yet: they
+    /// tell which literals can never be of use. `None` if a limit is reached meanwhile: many atoms take long.
     pub(crate) fn new(
         shape: Shape,
-        candidates: &[Candidate],
+        vocabulary: &[LearnableAtom],
         observations: &[AtomSet],
-        watch: &Watch,
+        budget: &Budget,
     ) -> Option<Self> {
-        let (foralls, statics) = (0..candidates.len()).partition(|i| candidates[*i].forall);
-        let mut solver = Solver::new();
-        solver.watch(watch);
+        let (foralls, now) = (0..vocabulary.len()).partition(|i| vocabulary[*i].forall);
         let mut root = vec![FALSE; shape.states + 2];
         root[0] = TRUE;
         let mut encoding = Self {
-            solver,
+            solver: Solver::new(budget),
             shape,
-            candidates: candidates.to_vec(),
-            statics,
+            vocabulary: vocabulary.to_vec(),
+            now,
             foralls,
             slots: Vec::new(),
             outgoing: Vec::new(),
@@ -129,7 +96,7 @@ impl Encoding {
             ground: Vec::new(),
             negative: Vec::new(),
         };
-        let pairs = Pairs::new(candidates, observations, watch)?;
+        let pairs = Cooccurrence::new(vocabulary, observations, budget)?;
         encoding.add_edges(&pairs)?;
         encoding.add_determinism()?;
         encoding.exclude_idle_negations(&pairs)?;
@@ -141,48 +108,36 @@ impl Encoding {
         &self.shape
     }
 
-    pub(crate) fn candidates(&self) -> &[Candidate] {
-        &self.candidates
+    pub(crate) fn vocabulary(&self) -> &[LearnableAtom] {
+        &self.vocabulary
     }
 
-    pub(crate) fn slots(&self) -> &[Slot] {
+    pub(crate) fn slots(&self) -> &[EdgeSlot] {
         &self.slots
     }
 
-    pub(crate) fn watch(&mut self, watch: &Watch) {
-        self.solver.watch(watch);
+    pub(crate) fn set_budget(&mut self, budget: &Budget) {
+        self.solver.set_budget(budget);
     }
 
-    /// How often the solver was asked, and how many clauses it was given.
+    /// The numbers of solver calls and of clauses.
     pub(crate) fn effort(&self) -> (usize, usize) {
         (self.solver.calls, self.solver.clauses)
     }
 
-    /// Asks for a deterministic machine under further assumptions; `None` if a limit was reached.
-    pub(crate) fn solve(&mut self, assumptions: &[Lit]) -> Option<bool> {
-        self.solver.solve(assumptions)
+    /// Asks for a machine under assumptions, with a limit on conflicts if one is given.
+    pub(crate) fn solve(&mut self, assumptions: &[Lit], conflicts: Option<i32>) -> Solved<()> {
+        self.solver.solve(assumptions, conflicts)
     }
 
-    /// As [`Encoding::solve`], giving up after so many conflicts.
-    pub(crate) fn solve_limited(&mut self, assumptions: &[Lit], conflicts: i32) -> Option<bool> {
-        self.solver.solve_limited(assumptions, conflicts)
+    /// Whether the last proof of unsatisfiability used one of these assumptions (they are in its core).
+    pub(crate) fn core_has(&self, assumptions: &[Lit]) -> bool {
+        (assumptions.iter()).any(|literal| self.solver.in_core(*literal))
     }
 
-    /// Whether the last answer, "no", was about these assumptions: whether it would be the same without them is not known.
-    pub(crate) fn depends_on(&self, assumptions: &[Lit]) -> bool {
-        assumptions
-            .iter()
-            .any(|literal| self.solver.failed(*literal))
-    }
-
-    /// Adds a clause to all questions from now on.
+    /// Adds a clause for good.
     pub(crate) fn require(&mut self, clause: &[Lit]) {
         self.solver.add(clause);
-    }
-
-    /// Whether the literal holds in the model found last.
-    pub(crate) fn is_true(&self, literal: Lit) -> bool {
-        self.solver.is_true(literal)
     }
 }
 
@@ -194,13 +149,14 @@ mod tests {
     use form_core::Signature;
 
     use super::*;
+    use crate::options::Options;
     use crate::vocabulary::vocabulary;
 
-    /// With thousands of atoms it takes minutes to say what edges may look like: limits hold meanwhile.
+    /// With thousands of atoms it takes minutes to encode what edges may look like: limits hold meanwhile.
     #[test]
     fn an_encoding_is_abandoned_when_a_limit_is_reached() {
         let signature = Signature::parse(["p(a)", "p(b)", "q"]).unwrap();
-        let candidates = vocabulary(&signature, true).unwrap();
+        let vocabulary = vocabulary(&signature, true).unwrap();
         let observations = [signature.observation(["p(a)", "q"]).unwrap()];
         let shape = Shape {
             states: 2,
@@ -208,16 +164,13 @@ mod tests {
             reached: [true, false],
             options: Options::default(),
         };
-        let over = Arc::new(AtomicBool::new(true));
-        let watches = [Watch::default(), Watch::default().and(&over)];
-        let made =
-            watches.map(|watch| Encoding::new(shape.clone(), &candidates, &observations, &watch));
-        assert!(made[0].is_some() && made[1].is_none());
-        let pairs = Pairs::new(&candidates, &observations, &Watch::default()).unwrap();
-        let [Some(mut encoding), _] = made else {
-            panic!("it was made")
-        };
-        encoding.watch(&Watch::default().and(&over));
+        let set = Arc::new(AtomicBool::new(true));
+        let interrupted = Budget::default().with_interrupt(&set);
+        let made = |budget| Encoding::new(shape.clone(), &vocabulary, &observations, budget);
+        assert!(made(&interrupted).is_none());
+        let mut encoding = made(&Budget::default()).unwrap();
+        let pairs = Cooccurrence::new(&vocabulary, &observations, &Budget::default()).unwrap();
+        encoding.set_budget(&interrupted);
         assert!(encoding.add_edges(&pairs).is_none());
         assert!(encoding.add_determinism().is_none());
         assert!(encoding.exclude_idle_negations(&pairs).is_none());

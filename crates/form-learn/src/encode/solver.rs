@@ -1,8 +1,8 @@
-//! The SAT solver (CaDiCaL) behind a small interface: fresh variables, clauses with constants, limits.
+//! The SAT solver (CaDiCaL) behind a small interface: fresh variables, clauses with constants, assumptions and limits.
 
 use cadical::{Callbacks, Solver as Cadical};
 
-use crate::watch::Watch;
+use crate::budget::Budget;
 
 /// A literal: a variable or, negative, its negation.
 pub(crate) type Lit = i32;
@@ -11,43 +11,54 @@ pub(crate) type Lit = i32;
 pub(crate) const TRUE: Lit = 1;
 pub(crate) const FALSE: Lit = -1;
 
-impl Callbacks for Watch {
+/// The answer to a satisfiability question.
+pub(crate) enum Solved<T> {
+    /// Satisfiable, with what was found.
+    Sat(T),
+    /// Unsatisfiable.
+    Unsat,
+    /// A limit was reached first.
+    Unknown,
+}
+
+impl Callbacks for Budget {
     fn terminate(&mut self) -> bool {
-        self.reason().is_some()
+        self.exhausted().is_some()
     }
 }
 
-/// A solver that clauses are added to and that answers under assumptions.
+/// An incremental solver.
 pub(crate) struct Solver {
-    cadical: Cadical<Watch>,
-    watch: Watch,
+    cadical: Cadical<Budget>,
+    budget: Budget,
     variables: i32,
     pub(crate) clauses: usize,
     pub(crate) calls: usize,
 }
 
 impl Solver {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(budget: &Budget) -> Self {
         let mut solver = Self {
             cadical: Cadical::new(),
-            watch: Watch::default(),
+            budget: Budget::default(),
             variables: TRUE,
             clauses: 0,
             calls: 0,
         };
         solver.add(&[TRUE]);
+        solver.set_budget(budget);
         solver
     }
 
-    /// Replaces what may end the following calls early.
-    pub(crate) fn watch(&mut self, watch: &Watch) {
-        self.watch = watch.clone();
-        self.cadical.set_callbacks(Some(watch.clone()));
+    /// Replaces the limits of the following calls.
+    pub(crate) fn set_budget(&mut self, budget: &Budget) {
+        self.budget = budget.clone();
+        self.cadical.set_callbacks(Some(budget.clone()));
     }
 
-    /// Something while no limit is reached: asked from time to time by whoever adds many clauses.
-    pub(crate) fn goes_on(&self) -> Option<()> {
-        self.watch.goes_on()
+    /// `None` once a limit has been reached: checked now and then while many clauses are added.
+    pub(crate) fn check(&self) -> Option<()> {
+        self.budget.check()
     }
 
     pub(crate) fn fresh(&mut self) -> Lit {
@@ -55,13 +66,13 @@ impl Solver {
         self.variables
     }
 
-    /// A variable that is false unless something needs it: the solver tries variables as true first, so this one is
+    /// A variable with default phase false, so that proposals are small. The solver tries variables as true first: this one is
     /// stored negated.
     pub(crate) fn fresh_absent(&mut self) -> Lit {
         -self.fresh()
     }
 
-    /// Adds a clause; one that holds anyway is left out, and so are literals that never hold.
+    /// Adds a clause. A clause with [`TRUE`] is skipped, and so is the literal [`FALSE`].
     pub(crate) fn add(&mut self, clause: &[Lit]) {
         if clause.len() > 1 && clause.contains(&TRUE) {
             return;
@@ -79,29 +90,58 @@ impl Solver {
         both
     }
 
-    /// Whether the clauses can be satisfied under the assumptions; `None` if a limit was reached.
-    pub(crate) fn solve(&mut self, assumptions: &[Lit]) -> Option<bool> {
-        self.calls += 1;
-        // Easy questions are answered without the solver asking.
-        if self.watch.reason().is_some() {
-            return None;
+    /// A literal that holds iff both do.
+    pub(crate) fn conjunction(&mut self, a: Lit, b: Lit) -> Lit {
+        match (a, b) {
+            (FALSE, _) | (_, FALSE) => FALSE,
+            (TRUE, other) | (other, TRUE) => other,
+            (a, b) => {
+                let both = self.both(a, b);
+                self.add(&[both, -a, -b]);
+                both
+            }
         }
-        self.cadical.solve_with(assumptions.iter().copied())
     }
 
-    /// As [`Solver::solve`], giving up after so many conflicts.
-    pub(crate) fn solve_limited(&mut self, assumptions: &[Lit], conflicts: i32) -> Option<bool> {
-        // The name is one of the solver's own: this cannot fail.
-        let _ = self.cadical.set_limit("conflicts", conflicts);
-        self.solve(assumptions)
+    /// A literal that holds iff one of these does.
+    pub(crate) fn disjunction(&mut self, literals: &[Lit]) -> Lit {
+        let any = match literals {
+            [] => return FALSE,
+            [literal] => return *literal,
+            _ => self.fresh_absent(),
+        };
+        for literal in literals {
+            self.add(&[-literal, any]);
+        }
+        let some: Vec<Lit> = literals.iter().copied().chain([-any]).collect();
+        self.add(&some);
+        any
     }
 
-    /// Whether an assumption of the last call, which was answered "no", was used in the proof.
-    pub(crate) fn failed(&self, assumption: Lit) -> bool {
+    /// Whether the clauses can be satisfied under the assumptions, with a limit on conflicts if one is given.
+    pub(crate) fn solve(&mut self, assumptions: &[Lit], conflicts: Option<i32>) -> Solved<()> {
+        if let Some(conflicts) = conflicts {
+            // The name is one of the solver's own: this cannot fail.
+            let _ = self.cadical.set_limit("conflicts", conflicts);
+        }
+        self.calls += 1;
+        // The solver answers easy questions without looking at the budget.
+        if self.budget.exhausted().is_some() {
+            return Solved::Unknown;
+        }
+        match self.cadical.solve_with(assumptions.iter().copied()) {
+            Some(true) => Solved::Sat(()),
+            Some(false) => Solved::Unsat,
+            None => Solved::Unknown,
+        }
+    }
+
+    /// Whether an assumption is in the unsatisfiable core of the last call, which was unsatisfiable.
+    pub(crate) fn in_core(&self, assumption: Lit) -> bool {
         self.cadical.failed(assumption)
     }
 
-    /// The value of a literal in the model found last.
+    /// The value of a literal in the last model.
     pub(crate) fn is_true(&self, literal: Lit) -> bool {
         self.cadical
             .value(literal.abs())

@@ -1,8 +1,8 @@
 //! Symmetry breaking: of machines that differ only in the numbering of their states or parallel edges, one is kept.
 //!
-//! Without cycles, states can be numbered in the order in which the last of their predecessors is numbered, since that is
-//! when they become available; those that become available together are ordered by their edges from it. Parallel edges
-//! are ordered in the same way: by their first positive literal.
+//! Without cycles, states can be numbered in the order in which the last of their predecessors is numbered, since a queue
+//! would release them then; those released together are ordered by their edges from it. Parallel edges are ordered by their
+//! first positive literal.
 
 use super::Encoding;
 use super::solver::Lit;
@@ -21,7 +21,7 @@ impl Encoding {
         }
     }
 
-    /// The first positive literal of one place does not come after that of the other, unless one of these holds.
+    /// The first positive literal of one slot does not come after that of the other, unless one of these holds.
     fn order(&mut self, first: usize, second: usize, unless: &[Lit]) {
         for (a, b) in self.slots[first]
             .up_to

@@ -1,95 +1,96 @@
-//! Why the machine is as it is: for its number of states and for each of its edges a small set of traces that forces it.
+//! Explanations: for the number of states of a minimal machine, and for each of its edges, a small set of traces that forces it.
 //!
-//! What is claimed is stated in [`Explanation`] and, to the letter, in `claim`; `proof` finds the traces.
+//! What is claimed is stated in [`Explanation`] and, precisely, in `claim`; `unsat_core` finds the traces.
 
 mod claim;
+mod hitting_set;
 mod numbering;
-mod proof;
-mod question;
-mod selection;
+mod query;
+mod unsat_core;
 
-use form_core::{Formula, Kind};
+use form_core::Formula;
 
+use crate::budget::Budget;
 use crate::error::{Error, Result};
+use crate::learner::Learner;
+use crate::options::Limits;
 use crate::outcome::{Learnt, StopReason};
-use crate::problem::Limits;
-use crate::search::Learner;
-use crate::watch::Watch;
-use claim::{Claim, Edge};
-use proof::{Finding, Prover};
-use question::Setting;
+use crate::traces::TracePrefix;
+use claim::{Claim, EdgeClaim};
+use query::Context;
+use unsat_core::{Prover, Verdict};
 
-/// Why a learnt machine is as it is.
+/// Why a minimal machine has its number of states and its edges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// Traces with which no machine with fewer states is consistent. `None`: a limit was reached first.
     pub states: Option<Proof>,
-    /// For each edge of the machine, in order, why it is there. `None`: a limit was reached first.
+    /// For each edge of the machine, in order, the reason for it. `None`: a limit was reached first.
     pub edges: Vec<Option<Reason>>,
-    /// The limit that was reached, if one was.
+    /// The limit that was reached, if any.
     pub stopped: Option<StopReason>,
 }
 
 impl Explanation {
-    /// Whether everything was explained, and it was shown that no trace can be left out anywhere.
+    /// Whether everything is explained, and every proof is irreducible.
     pub fn is_irreducible(&self) -> bool {
         let reasons = || self.edges.iter().flatten();
-        let cores = reasons().filter_map(|reason| Some(&reason.core.as_ref()?.proof));
+        let parts = reasons().filter_map(|reason| Some(&reason.forced.as_ref()?.proof));
         self.states.is_some()
             && self.edges.iter().all(Option::is_some)
             && (self.states.iter())
                 .chain(reasons().map(|reason| &reason.proof))
-                .chain(cores)
+                .chain(parts)
                 .all(|proof| proof.irreducible)
     }
 }
 
-/// Why an edge is there: every machine with as many states that is consistent with these traces and, up to the level, no
+/// The reason for an edge: every machine with as many states that is consistent with these traces and, up to the criterion, no
 /// worse than the learnt one has this edge.
 ///
-/// "This edge" is one with the same label, from the same state to the same state, whatever the numbering of the states: the
-/// initial one comes first and, without cycles, edges lead upwards only. Every state but the initial one is entered by an
-/// edge. Machines with literals that make no difference on any observation of the data are left out of account.
+/// "This edge" is one with the same label, from the same state to the same state, for some numbering of the states: the initial
+/// one comes first and, without cycles, edges lead upwards only. An edge enters every state but the initial one. Machines with
+/// literals that make no difference on any observation of the data are not considered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reason {
-    /// What other machines are measured by.
-    pub level: Level,
+    /// The criterion by which the learnt machine is preferred to those without the edge.
+    pub criterion: Criterion,
     /// The traces.
     pub proof: Proof,
-    /// A machine without the edge that is consistent with all traces and no worse up to the level before, if there is one.
+    /// A machine without the edge that is consistent with all traces and no worse up to the previous criterion, if any.
     pub alternative: Option<Learnt>,
-    /// If the edge is not forced by the size of the machine: what of it is, if anything.
-    pub core: Option<Core>,
+    /// If the edge is not forced by the size of the machine: the part of it that is, if any.
+    pub forced: Option<ForcedPart>,
 }
 
-/// What of an edge is forced: every machine with as many states that is consistent with these traces and no larger has an
-/// edge there with at least these literals. With parallel edges there may be more of them.
+/// The forced part of an edge: every machine with as many states that is consistent with these traces and no larger has an edge
+/// there with at least these literals. With parallel edges there may be several.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Core {
-    /// The conjunction of the literals; `true` if only that there is an edge is forced.
+pub struct ForcedPart {
+    /// The conjunction of the literals; `true` if only the existence of an edge is forced.
     pub literals: Formula,
     /// The traces.
     pub proof: Proof,
 }
 
-/// By what the learnt machine is preferred to those without an edge.
+/// The criteria by which a machine is preferred to others with as many states, in lexicographic order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// They are larger: they have more edges and literals together.
+pub enum Criterion {
+    /// Fewer edges and literals together.
     Size,
-    /// Some are as small, but these have more literals that name objects.
+    /// Fewer literals that name objects.
     Ground,
-    /// Some have no more of these either, but more negative literals.
+    /// Fewer negative literals.
     Negative,
-    /// Some are just as good; the fixed order of the tie-break puts them later.
+    /// The fixed order of the tie-break.
     Order,
 }
 
-impl Level {
-    /// All levels, the most important first.
+impl Criterion {
+    /// All criteria, the most important first.
     pub const ALL: [Self; 4] = [Self::Size, Self::Ground, Self::Negative, Self::Order];
 
-    /// Whether one machine is no worse than another up to this level, as far as it can be counted.
+    /// Whether one machine is no worse than another up to this criterion, as far as it can be counted.
     fn admits(self, machine: &Learnt, learnt: &Learnt) -> bool {
         let (a, b) = (machine.cost, learnt.cost);
         match self {
@@ -101,37 +102,24 @@ impl Level {
     }
 }
 
-/// Traces that show something.
+/// Traces that prove a claim: an unsatisfiable core of all traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
-    /// The traces or beginnings of traces.
-    pub evidence: Vec<Evidence>,
-    /// Whether it was shown that none of them can be left out. Not so if a limit was reached first.
+    /// The traces, or prefixes of traces.
+    pub traces: Vec<TracePrefix>,
+    /// Whether all of them are proven to be needed (a minimal unsatisfiable subset). Not if a limit was reached first.
     pub irreducible: bool,
 }
 
-/// A trace, or the beginning of one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Evidence {
-    /// The trace's number, as [`Learner::add`] gave it.
-    pub trace: usize,
-    /// How many of its observations count, from the first.
-    pub length: usize,
-    /// Whether these are all of them.
-    pub whole: bool,
-    /// What is known after them: the trace's kind or, for a beginning, just that the episode went on.
-    pub kind: Kind,
-}
-
 impl Learner {
-    /// Why the machine that [`learn`](Learner::learn) answered last is as it is. It must have been proven minimal, and no
-    /// trace added since.
+    /// Explains the machine that [`learn`](Learner::learn) returned last. It must have been proven minimal, and no trace added
+    /// since.
     ///
-    /// The time of the limits counts from this call. The same traces, added in the same order, give the same explanation.
+    /// The time limit counts from this call. The same traces, added in the same order, give the same explanation.
     ///
     /// ```
     /// use form_core::{Kind, Signature, Trace};
-    /// use form_learn::{Learner, Level, Limits, Options};
+    /// use form_learn::{Criterion, Learner, Limits, Options};
     /// let signature = Signature::parse(["a", "b"])?;
     /// let mut learner = Learner::new(&signature, &Options::default());
     /// for (kind, atom) in [(Kind::Goal, "a"), (Kind::Incomplete, "b")] {
@@ -141,48 +129,48 @@ impl Learner {
     /// let explanation = learner.explain(&Limits::default())?;
     /// // `u0 -> u_acc : a` is forced by the first trace alone.
     /// let reason = explanation.edges[0].as_ref().unwrap();
-    /// assert_eq!(reason.level, Level::Size);
-    /// assert_eq!((reason.proof.evidence.len(), reason.proof.evidence[0].trace), (1, 0));
+    /// assert_eq!(reason.criterion, Criterion::Size);
+    /// assert_eq!((reason.proof.traces.len(), reason.proof.traces[0].trace), (1, 0));
     /// # Ok::<(), form_learn::Error>(())
     /// ```
     pub fn explain(&self, limits: &Limits) -> Result<Explanation> {
-        let learnt = self.answer().ok_or(Error::NothingToExplain)?;
-        let watch = Watch::new(limits);
-        let setting = Setting {
-            given: self.given(),
-            watch: &watch,
+        let learnt = self.minimal().ok_or(Error::NothingToExplain)?;
+        let budget = Budget::new(limits);
+        let context = Context {
+            problem: self.problem(),
+            budget: &budget,
         };
-        explain(setting, learnt)
+        explain(context, learnt)
     }
 }
 
-fn explain(setting: Setting<'_>, learnt: &Learnt) -> Result<Explanation> {
+fn explain(context: Context<'_>, learnt: &Learnt) -> Result<Explanation> {
     let mut explanation = Explanation {
         states: None,
         edges: vec![None; learnt.machine.edges().len()],
         stopped: None,
     };
-    let mut prover = Prover::new(setting);
+    let mut prover = Prover::new(context);
     match prover.prove(&mut Claim::States(learnt.states)) {
         Err(reason) => explanation.stopped = Some(reason),
-        Ok(Finding::Shown(proof)) => explanation.states = Some(proof),
-        Ok(Finding::Otherwise(machine)) => return Err(refuted("fewer states suffice", &machine)),
+        Ok(Verdict::Proven(proof)) => explanation.states = Some(proof),
+        Ok(Verdict::Refuted(machine)) => return Err(refuted("fewer states suffice", &machine)),
     }
     for number in 0..explanation.edges.len() {
         if explanation.stopped.is_none() {
             let (reason, stopped) =
-                reason(&mut prover, learnt, number, setting.given.options.cyclic)?;
+                reason(&mut prover, learnt, number, context.problem.options.cyclic)?;
             explanation.edges[number] = reason;
             explanation.stopped = stopped;
         }
     }
     if !explanation.is_irreducible() {
-        explanation.stopped = explanation.stopped.or(setting.watch.reason());
+        explanation.stopped = explanation.stopped.or(context.budget.exhausted());
     }
     Ok(explanation)
 }
 
-/// Why an edge is there, as far as it was found out before a limit was reached.
+/// The reason for an edge, as far as it was found before a limit was reached.
 fn reason(
     prover: &mut Prover<'_>,
     learnt: &Learnt,
@@ -190,31 +178,31 @@ fn reason(
     cyclic: bool,
 ) -> Result<(Option<Reason>, Option<StopReason>)> {
     let mut alternative: Option<Learnt> = None;
-    for level in Level::ALL {
-        // What is no worse on the next level either need not be found once more.
-        if (alternative.as_ref()).is_some_and(|machine| level.admits(machine, learnt)) {
+    for criterion in Criterion::ALL {
+        // An alternative that is no worse by the next criterion either need not be found once more.
+        if (alternative.as_ref()).is_some_and(|machine| criterion.admits(machine, learnt)) {
             continue;
         }
-        let mut claim = Claim::Edge(Edge::new(learnt, number, level, cyclic));
+        let mut claim = Claim::Edge(EdgeClaim::new(learnt, number, criterion, cyclic));
         match prover.prove(&mut claim) {
             Err(stop) => return Ok((None, Some(stop))),
-            Ok(Finding::Otherwise(machine)) => alternative = Some(machine),
-            Ok(Finding::Shown(proof)) => {
-                let whole = Edge::new(learnt, number, Level::Size, cyclic);
-                let core = match &alternative {
+            Ok(Verdict::Refuted(machine)) => alternative = Some(machine),
+            Ok(Verdict::Proven(proof)) => {
+                let whole = EdgeClaim::new(learnt, number, Criterion::Size, cyclic);
+                let forced = match &alternative {
                     None => Ok(None),
-                    Some(other) => core(prover, &whole, other),
+                    Some(other) => forced_part(prover, &whole, other),
                 };
-                let core = match core {
-                    Ok(core) => core,
-                    // Without it, it would not be known whether anything of the edge is forced.
+                let forced = match forced {
+                    Ok(forced) => forced,
+                    // Without it, it would not be known whether a part of the edge is forced.
                     Err(stop) => return Ok((None, Some(stop))),
                 };
                 let reason = Reason {
-                    level,
+                    criterion,
                     proof,
                     alternative,
-                    core,
+                    forced,
                 };
                 return Ok((Some(reason), None));
             }
@@ -224,20 +212,20 @@ fn reason(
     Err(refuted("another one comes first in the order", first))
 }
 
-/// What of an edge every machine as small has, if that is anything, and the traces that force it.
-fn core(
+/// The part of an edge that every machine as small has, if any, and the traces that force it.
+fn forced_part(
     prover: &mut Prover<'_>,
-    whole: &Edge<'_>,
+    whole: &EdgeClaim<'_>,
     alternative: &Learnt,
-) -> Result<Option<Core>, StopReason> {
+) -> Result<Option<ForcedPart>, StopReason> {
     let mut edge = whole.weakened(&alternative.machine);
     while let Some(weaker) = edge {
         match prover.prove(&mut Claim::Edge(weaker.clone()))? {
-            Finding::Shown(proof) => {
+            Verdict::Proven(proof) => {
                 let literals = weaker.formula();
-                return Ok(Some(Core { literals, proof }));
+                return Ok(Some(ForcedPart { literals, proof }));
             }
-            Finding::Otherwise(machine) => edge = weaker.weakened(&machine.machine),
+            Verdict::Refuted(machine) => edge = weaker.weakened(&machine.machine),
         }
     }
     Ok(None)

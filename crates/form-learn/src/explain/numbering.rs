@@ -1,11 +1,11 @@
-//! States have no names of their own: two machines that differ only in how their states are numbered are the same.
+//! Isomorphism: two machines that differ only in the numbers of their states are the same.
 //!
-//! A numbering gives the initial state the first number and, where there are no cycles, lets edges lead upwards only;
-//! terminal states keep theirs. Such a numbering of a small machine is searched for here.
+//! A numbering gives the initial state the first number and, without cycles, lets edges lead upwards only (a topological
+//! order); terminal states keep their numbers.
 
 use std::collections::HashSet;
 
-/// Where an edge leads from and to, as numbers of states.
+/// Source and target of an edge, as numbers of states.
 pub(super) type Ends = (usize, usize);
 
 /// Whether the states below `states`, joined by these edges, can be numbered so that the edge with the ends `found` gets
@@ -28,10 +28,10 @@ pub(super) fn can_be_renumbered(
     cyclic || order_exists(states, joined, &moves)
 }
 
-/// Whether the states can be put in an order in which edges lead forward and these states have these places.
+/// Whether there is a topological order in which these states have these positions.
 ///
-/// One place after the other gets a state whose predecessors all have theirs. What can follow depends only on which
-/// states are in already, so no set of them is looked at twice.
+/// Each position in turn gets a state whose predecessors have been placed. What can follow depends only on the set of placed
+/// states, so no set is visited twice.
 fn order_exists(states: usize, joined: &[Ends], fixed: &[(usize, usize)]) -> bool {
     let mut known: HashSet<Vec<bool>> = HashSet::new();
     let mut open = vec![vec![false; states]];

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use form_learn::asp::learn_with_clingo;
-use form_learn::{Limits, Outcome};
+use form_learn::{LearnOutcome, Limits};
 
 use crate::machines::{PROBLEMS, larger_problem, learn};
 
@@ -30,11 +30,11 @@ fn both_find_the_same_states_and_cost() {
             &limits,
             Path::new("clingo"),
         );
-        let Outcome::Minimal(ours) = learn(&problem, &ours) else {
+        let LearnOutcome::Minimal(ours) = learn(&problem, &ours) else {
             panic!("problem {seed} has an answer")
         };
         match theirs.unwrap() {
-            Outcome::Minimal(theirs) => {
+            LearnOutcome::Minimal(theirs) => {
                 assert_eq!(
                     (ours.states, ours.cost),
                     (theirs.states, theirs.cost),
@@ -47,16 +47,16 @@ fn both_find_the_same_states_and_cost() {
                 large += usize::from(ours.states >= 3);
             }
             // What it has proven must not contradict what was found.
-            Outcome::Stopped {
+            LearnOutcome::Stopped {
                 at_least_states, ..
             } => {
                 assert!(at_least_states <= ours.states, "problem {seed}");
                 unsettled.push(seed);
             }
-            outcome @ Outcome::Contradictory(_) => panic!("problem {seed}: {outcome:?}"),
+            outcome @ LearnOutcome::Contradictory(_) => panic!("problem {seed}: {outcome:?}"),
         }
     }
-    // Far more than are lost on a slow machine.
+    // Far more than are lost on a slow computer.
     assert!(
         compared >= 250,
         "{compared} compared, unsettled: {unsettled:?}"

@@ -5,16 +5,17 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use form_core::{Kind, Machine, Signature, Trace, TraceFile, atom_to_asp};
+use form_core::{Kind, Machine, Signature, Trace, TraceFile};
+use form_formats::atom_to_asp;
 use form_learn::asp::{learn_with_clingo, to_ilasp};
+use form_learn::{LearnOutcome, StopReason};
 use form_learn::{Limits, Options};
-use form_learn::{Outcome, StopReason};
 
 use crate::brute_force::{MAX_SIZE, best};
 use crate::problems::{Problem, problem};
 
 /// Fails, not skips, where clingo is missing.
-fn learn(problem: &Problem) -> Outcome {
+fn learn(problem: &Problem) -> LearnOutcome {
     let Problem {
         signature,
         traces,
@@ -35,8 +36,8 @@ fn its_optimum_is_that_of_brute_force() {
         let problem = problem(seed);
         let expected = best(&problem);
         let found = match learn(&problem) {
-            Outcome::Minimal(learnt) => Some((learnt.states, learnt.cost)),
-            Outcome::Stopped {
+            LearnOutcome::Minimal(learnt) => Some((learnt.states, learnt.cost)),
+            LearnOutcome::Stopped {
                 reason: StopReason::States,
                 ..
             } => None,
@@ -89,7 +90,7 @@ fn the_all_yellow_task_of_the_paper() {
         options: Options::default(),
         max_states: 3,
     };
-    let Outcome::Minimal(learnt) = learn(&problem) else {
+    let LearnOutcome::Minimal(learnt) = learn(&problem) else {
         panic!("there is a machine")
     };
     insta::assert_snapshot!(learnt.machine, @r"
@@ -112,7 +113,7 @@ fn time_is_limited() {
     let outcome = learn_with_clingo(&signature, &traces, &Options::default(), &limits, clingo);
     assert!(matches!(
         outcome.unwrap(),
-        Outcome::Stopped {
+        LearnOutcome::Stopped {
             reason: StopReason::Time,
             at_least_states: 1,
             ..
@@ -228,7 +229,7 @@ fn the_task_for_ilasp_is_solved_by_the_smallest_machine_and_by_no_part_of_it() {
     let mut solved = 0;
     for seed in 0..40 {
         let problem = problem(seed);
-        let Outcome::Minimal(learnt) = learn(&problem) else {
+        let LearnOutcome::Minimal(learnt) = learn(&problem) else {
             continue;
         };
         let Problem {

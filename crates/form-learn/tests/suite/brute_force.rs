@@ -35,8 +35,8 @@ pub fn best(problem: &Problem) -> Option<(usize, Cost)> {
     None
 }
 
-/// The first machine of a sort among all that are consistent with the traces, with so many states and at most this size;
-/// with a rejecting state if these were taken from others among which there is a dead-end trace.
+/// The first machine that `wanted` accepts among all that are consistent with the traces, with this number of states and at most
+/// this size; with a rejecting state if the traces are a part of others with a dead-end trace.
 pub fn find(
     problem: &Problem,
     rejecting: bool,
@@ -346,7 +346,7 @@ fn bits(atoms: &[Candidate], select: impl Fn(&Candidate) -> bool) -> u32 {
     chosen.map(|(i, _)| 1 << i).sum()
 }
 
-/// All sets of so many literals that may stand on an edge.
+/// All sets of this many literals that an edge may have.
 fn labels(problem: &Problem, atoms: &[Candidate], literals: usize) -> Vec<(u32, u32)> {
     let foralls = bits(atoms, |atom| atom.forall);
     let mut labels = Vec::new();

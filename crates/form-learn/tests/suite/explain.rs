@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use form_core::{Kind, Signature, Trace};
-use form_learn::{Error, Learner, Learnt, Level, Limits, Options, Outcome, Proof, StopReason};
+use form_learn::{
+    Criterion, Error, LearnOutcome, Learner, Learnt, Limits, Options, Proof, StopReason,
+};
 
 use super::learner::shipped;
 
@@ -16,14 +18,14 @@ fn whole(task: &str) -> (Learner, Learnt) {
         learner.add(trace);
     }
     match learner.learn(&Limits::default()).unwrap() {
-        Outcome::Minimal(learnt) => (learner, learnt),
+        LearnOutcome::Minimal(learnt) => (learner, learnt),
         outcome => panic!("{outcome:?}"),
     }
 }
 
 fn parts(proof: &Proof) -> usize {
     assert!(proof.irreducible);
-    proof.evidence.len()
+    proof.traces.len()
 }
 
 #[test]
@@ -44,15 +46,18 @@ fn the_paper_s_machines_are_forced_by_a_handful_of_traces() {
             let reason = reason.as_ref().unwrap();
             assert!(parts(&reason.proof) <= most, "{task}");
             // Where to say "not lava" is a matter of taste, and nothing else is.
-            assert_eq!(reason.level == Level::Order, task == "green_but_one");
-            if let Some(core) = &reason.core {
+            assert_eq!(
+                reason.criterion == Criterion::Order,
+                task == "green_but_one"
+            );
+            if let Some(core) = &reason.forced {
                 assert!(parts(&core.proof) <= most, "{task}");
             }
         }
         if task == "green_but_one" {
             let cores = explanation.edges.iter().flatten();
             let cores: Vec<String> = cores
-                .map(|reason| reason.core.as_ref().unwrap().literals.to_string())
+                .map(|reason| reason.forced.as_ref().unwrap().literals.to_string())
                 .collect();
             let first = "exists X. green(X) and not green(o12)";
             assert_eq!(cores, [first, "lava", "goal", "lava"], "{}", learnt.machine);
@@ -84,19 +89,19 @@ fn states_that_can_change_their_numbers_make_no_difference() {
     }
     let outcome = learner.learn(&Limits::default()).unwrap();
     let machine = &outcome.learnt().unwrap().machine;
-    // Both branches begin with `a`: which of them comes first nobody can tell.
+    // Both branches begin with `a`: which of them comes first is arbitrary.
     let labels: Vec<String> = (machine.edges().iter())
         .map(|edge| edge.formula.to_string())
         .collect();
     assert_eq!(labels, ["a and b", "a and not b", "c", "d"]);
     let explanation = learner.explain(&Limits::default()).unwrap();
-    let levels: Vec<Level> = explanation
+    let levels: Vec<Criterion> = explanation
         .edges
         .iter()
         .flatten()
-        .map(|r| r.level)
+        .map(|r| r.criterion)
         .collect();
-    assert_eq!(levels, [Level::Size; 4]);
+    assert_eq!(levels, [Criterion::Size; 4]);
 }
 
 #[test]
@@ -136,7 +141,7 @@ fn only_a_minimal_machine_can_be_explained() {
     assert!(refused(&learner));
     learner.learn(&Limits::default()).unwrap();
     assert!(!refused(&learner));
-    // A trace that nobody has looked at yet.
+    // A trace that the machine has not been replayed on.
     learner.add(&traces[0]);
     assert!(refused(&learner));
     learner.learn(&Limits::default()).unwrap();

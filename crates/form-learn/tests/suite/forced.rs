@@ -5,7 +5,9 @@
 //! the words of the documentation: by trying all numberings and all observations.
 
 use form_core::{Formula, Kind, Trace};
-use form_learn::{Evidence, Explanation, Learner, Learnt, Level, Limits, Outcome, Proof, Reason};
+use form_learn::{
+    Criterion, Explanation, LearnOutcome, Learner, Learnt, Limits, Proof, Reason, TracePrefix,
+};
 
 use super::brute_force::{Edge, Outgoing, Space, find};
 use super::problems::{Problem, problem};
@@ -33,7 +35,7 @@ fn explained(mut problem: Problem) -> Option<Explained> {
         ..Limits::default()
     };
     match learner.learn(&limits).unwrap() {
-        Outcome::Minimal(learnt) => Some(Explained {
+        LearnOutcome::Minimal(learnt) => Some(Explained {
             explanation: learner.explain(&limits).unwrap(),
             problem,
             learnt,
@@ -44,8 +46,8 @@ fn explained(mut problem: Problem) -> Option<Explained> {
 
 impl Explained {
     /// The problem that has only these parts of its traces.
-    fn only(&self, parts: &[Evidence]) -> Problem {
-        let part = |part: &Evidence| {
+    fn only(&self, parts: &[TracePrefix]) -> Problem {
+        let part = |part: &TracePrefix| {
             let whole = &self.problem.traces[part.trace];
             assert_eq!(part.whole, part.length == whole.steps().len());
             let kind = if part.whole {
@@ -69,7 +71,7 @@ impl Explained {
 
     /// The traces force the machines of the claim to have the edge, and no fewer do.
     fn check(&self, claim: &Claim<'_>, proof: &Proof) {
-        let found = |parts: &[Evidence]| {
+        let found = |parts: &[TracePrefix]| {
             find(
                 &self.only(parts),
                 self.rejecting(),
@@ -87,15 +89,15 @@ impl Explained {
                 self.problem.describe()
             )
         };
-        let counterexample = found(&proof.evidence);
+        let counterexample = found(&proof.traces);
         assert!(
             counterexample.is_none(),
             "{counterexample:?} against {}",
             place()
         );
         assert!(proof.irreducible, "{}", place());
-        for i in 0..proof.evidence.len() {
-            let mut fewer = proof.evidence.clone();
+        for i in 0..proof.traces.len() {
+            let mut fewer = proof.traces.clone();
             let part = fewer.remove(i);
             assert!(found(&fewer).is_some(), "without {part:?}, {}", place());
         }
@@ -104,7 +106,7 @@ impl Explained {
     /// No machine with fewer states is consistent with the traces, and no fewer of them do.
     fn check_states(&self, proof: &Proof) {
         for states in 1..self.learnt.states {
-            let problem = self.only(&proof.evidence);
+            let problem = self.only(&proof.traces);
             let found = find(&problem, self.rejecting(), states, SIZE, |_, _| true);
             assert!(found.is_none(), "{found:?}\n{}", self.problem.describe());
         }
@@ -113,12 +115,12 @@ impl Explained {
             max_states: self.learnt.states - 1,
             ..Limits::default()
         };
-        for i in 0..proof.evidence.len() {
-            let mut fewer = proof.evidence.clone();
+        for i in 0..proof.traces.len() {
+            let mut fewer = proof.traces.clone();
             let part = fewer.remove(i);
             let outcome = learner(&self.only(&fewer)).0.learn(&limits).unwrap();
             assert!(
-                matches!(outcome, Outcome::Minimal(_)),
+                matches!(outcome, LearnOutcome::Minimal(_)),
                 "without {part:?}\n{}",
                 self.problem.describe()
             );
@@ -159,7 +161,7 @@ fn label(space: &Space<'_>, formula: &Formula) -> (u32, u32) {
 struct Claim<'a> {
     /// The edge's number.
     edge: usize,
-    level: Level,
+    level: Criterion,
     /// The literals that are forced, if not all of them and nothing else.
     literals: Option<&'a Formula>,
 }
@@ -168,15 +170,15 @@ impl Claim<'_> {
     fn is_about(&self, explained: &Explained, space: &Space<'_>, machine: &[Outgoing]) -> bool {
         let (cost, bound) = (space.cost(machine), explained.learnt.cost);
         let small = [
-            (Level::Size, cost.size, bound.size),
-            (Level::Ground, cost.ground, bound.ground),
-            (Level::Negative, cost.negative, bound.negative),
+            (Criterion::Size, cost.size, bound.size),
+            (Criterion::Ground, cost.ground, bound.ground),
+            (Criterion::Negative, cost.negative, bound.negative),
         ];
         let mut small = small.into_iter().filter(|(level, ..)| *level <= self.level);
         small.all(|(_, cost, bound)| cost <= bound)
             && (1..machine.len()).all(|to| machine.iter().flatten().any(|edge| edge.to == to))
             && !is_idle(explained, space, machine)
-            && (self.level < Level::Order
+            && (self.level < Criterion::Order
                 || order(space, machine) >= order(space, &explained.edges(space)))
     }
 
@@ -202,7 +204,7 @@ impl Claim<'_> {
     }
 }
 
-/// All numberings of so many states in which the first keeps its number.
+/// All numberings of this many states in which the first keeps its number.
 fn numberings(states: usize) -> Vec<Vec<usize>> {
     let mut all = vec![vec![0]];
     for _ in 1..states {
@@ -291,7 +293,10 @@ fn what_is_said_to_be_forced_is_forced_by_no_fewer_traces() {
         explained.check_states(explanation.states.as_ref().unwrap());
         for (edge, reason) in explanation.edges.iter().enumerate() {
             let reason = reason.as_ref().unwrap();
-            levels[Level::ALL.iter().position(|l| *l == reason.level).unwrap()] += 1;
+            levels[Criterion::ALL
+                .iter()
+                .position(|l| *l == reason.criterion)
+                .unwrap()] += 1;
             check_reason(&explained, edge, reason);
         }
     }
@@ -299,24 +304,24 @@ fn what_is_said_to_be_forced_is_forced_by_no_fewer_traces() {
 }
 
 fn check_reason(explained: &Explained, edge: usize, reason: &Reason) {
-    let level = reason.level;
+    let level = reason.criterion;
     let claim = Claim {
         edge,
         level,
         literals: None,
     };
     // With three states an order of the numberings is part of that of the machines.
-    if level < Level::Order || explained.learnt.states < 3 {
+    if level < Criterion::Order || explained.learnt.states < 3 {
         explained.check(&claim, &reason.proof);
     }
-    assert_eq!(reason.alternative.is_some(), level > Level::Size);
+    assert_eq!(reason.alternative.is_some(), level > Criterion::Size);
     if let Some(alternative) = &reason.alternative {
         check_alternative(explained, &claim, alternative);
     }
-    if let Some(core) = &reason.core {
+    if let Some(core) = &reason.forced {
         let claim = Claim {
             edge,
-            level: Level::Size,
+            level: Criterion::Size,
             literals: Some(&core.literals),
         };
         explained.check(&claim, &core.proof);
@@ -333,7 +338,11 @@ fn check_alternative(explained: &Explained, claim: &Claim<'_>, alternative: &Lea
         assert_eq!(trace.disagreement(&bound), None);
     }
     assert!(form_core::check(&bound).overlaps.is_empty());
-    let before = Level::ALL[Level::ALL.iter().position(|l| *l == claim.level).unwrap() - 1];
+    let before = Criterion::ALL[Criterion::ALL
+        .iter()
+        .position(|l| *l == claim.level)
+        .unwrap()
+        - 1];
     let other = Explained {
         problem: explained.problem.clone(),
         learnt: alternative.clone(),

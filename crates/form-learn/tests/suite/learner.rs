@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use form_core::{Kind, Machine, Signature, Trace, TraceFile};
-use form_learn::{Learner, Limits, Options, Outcome, StopReason};
+use form_learn::{LearnOutcome, Learner, Limits, Options, StopReason};
 
 use super::problems::Random;
 
@@ -31,14 +31,14 @@ fn learn(signature: &Signature, traces: &[Trace], options: &Options) -> Machine 
     minimal(learner.learn(&Limits::default()).unwrap())
 }
 
-fn minimal(outcome: Outcome) -> Machine {
+fn minimal(outcome: LearnOutcome) -> Machine {
     match outcome {
-        Outcome::Minimal(learnt) => learnt.machine,
+        LearnOutcome::Minimal(learnt) => learnt.machine,
         outcome => panic!("{outcome:?}"),
     }
 }
 
-/// The edges of a machine, one a line.
+/// The edges of a machine, one per line.
 fn edges(machine: &Machine) -> String {
     let text = machine.to_string();
     let lines = text.lines().filter(|line| line.contains("->"));
@@ -140,7 +140,7 @@ fn limits_are_values_with_what_was_proven() {
         learner.add(trace);
     }
     let stop = |learner: &mut Learner, limits: &Limits| match learner.learn(limits).unwrap() {
-        Outcome::Stopped {
+        LearnOutcome::Stopped {
             reason,
             at_least_states,
             ..
@@ -195,11 +195,11 @@ fn contradictions_are_named() {
     assert_eq!(learner.add(&trace(Kind::Incomplete, &["a", "b"])), Some(2));
     assert_eq!(learner.add(&trace(Kind::DeadEnd, &["b"])), Some(3));
     let outcome = learner.learn(&Limits::default()).unwrap();
-    assert_eq!(outcome, Outcome::Contradictory(vec![(0, 2), (1, 3)]));
+    assert_eq!(outcome, LearnOutcome::Contradictory(vec![(0, 2), (1, 3)]));
     let mut learner = Learner::new(&signature, &Options::default());
     learner.add(&trace(Kind::Goal, &[]));
     let outcome = learner.learn(&Limits::default()).unwrap();
-    assert_eq!(outcome, Outcome::Contradictory(vec![(0, 0)]));
+    assert_eq!(outcome, LearnOutcome::Contradictory(vec![(0, 0)]));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use form_core::{AtomSet, Kind, Machine, Signature, Trace};
-use form_learn::{Learner, Limits, Options, Outcome};
+use form_learn::{LearnOutcome, Learner, Limits, Options};
 
 use crate::problems::{Problem, Random, labelled};
 
@@ -68,7 +68,7 @@ pub fn larger_problem(seed: u64) -> (Problem, Machine) {
 }
 
 /// The answer of the built-in solver.
-pub fn learn(problem: &Problem, limits: &Limits) -> Outcome {
+pub fn learn(problem: &Problem, limits: &Limits) -> LearnOutcome {
     let mut learner = Learner::new(&problem.signature, &problem.options);
     for trace in &problem.traces {
         learner.add(trace);
@@ -252,7 +252,7 @@ fn the_answer_is_no_larger_than_the_machine_that_labelled_the_traces() {
                 .iter()
                 .all(|t| t.disagreement(&bound).is_none())
         );
-        let Outcome::Minimal(learnt) = learn(&problem, &Limits::default()) else {
+        let LearnOutcome::Minimal(learnt) = learn(&problem, &Limits::default()) else {
             panic!("problem {seed} has an answer\n{}", problem.describe())
         };
         let literals = machine.edges().iter().map(|e| e.formula.literals().len());
@@ -292,7 +292,7 @@ fn stopped_and_resumed_as_at_once() {
     let mut first_dead_end_late = 0;
     for seed in 0..60 {
         let (problem, _) = larger_problem(seed);
-        let Outcome::Minimal(at_once) = learn(&problem, &Limits::default()) else {
+        let LearnOutcome::Minimal(at_once) = learn(&problem, &Limits::default()) else {
             panic!("problem {seed} has an answer")
         };
         let mut random = Random::new(seed);
@@ -318,15 +318,15 @@ fn stopped_and_resumed_as_at_once() {
                 _ => continue,
             };
             match learner.learn(&limits).unwrap() {
-                Outcome::Minimal(learnt) => assert!(learnt.states <= limits.max_states),
-                Outcome::Stopped {
+                LearnOutcome::Minimal(learnt) => assert!(learnt.states <= limits.max_states),
+                LearnOutcome::Stopped {
                     at_least_states, ..
                 } => assert!(at_least_states <= at_once.states),
-                Outcome::Contradictory(pairs) => panic!("problem {seed}: {pairs:?}"),
+                LearnOutcome::Contradictory(pairs) => panic!("problem {seed}: {pairs:?}"),
             }
         }
         let last = learner.learn(&Limits::default()).unwrap();
-        assert_eq!(last, Outcome::Minimal(at_once), "problem {seed}");
+        assert_eq!(last, LearnOutcome::Minimal(at_once), "problem {seed}");
     }
     assert!(first_dead_end_late >= 5, "{first_dead_end_late}");
 }

@@ -4,10 +4,8 @@
 mod asp;
 mod brute_force;
 mod explain;
-mod figures;
 mod forced;
 mod learner;
 mod machines;
 mod problems;
 mod sat;
-mod walks;

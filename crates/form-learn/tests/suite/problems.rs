@@ -1,6 +1,6 @@
 //! Tiny learning problems, the same for the same seed: traces labelled by a random machine, or at random.
 
-use form_core::{AtomSet, Kind, Machine, Progress, Run, Signature, Trace};
+use form_core::{AtomSet, Kind, Machine, MachineStatus, Run, Signature, Trace};
 use form_learn::Options;
 
 /// A problem small enough to try every machine.
@@ -147,10 +147,10 @@ pub fn labelled(machine: &Machine, signature: &Signature, steps: Vec<AtomSet>) -
     let mut run = Run::new(&bound);
     for (i, step) in steps.iter().enumerate() {
         run.step(&bound, step);
-        let kind = match machine.progress(run.state()) {
-            Progress::Running => continue,
-            Progress::Accepted => Kind::Goal,
-            Progress::Rejected => Kind::DeadEnd,
+        let kind = match machine.status(run.state()) {
+            MachineStatus::Running => continue,
+            MachineStatus::Accepted => Kind::Goal,
+            MachineStatus::Rejected => Kind::DeadEnd,
         };
         return Trace::new(kind, steps.into_iter().take(i + 1));
     }

@@ -1,6 +1,6 @@
 //! The built-in solver against exhaustive enumeration: the same number of states and the same cost.
 
-use form_learn::{Cost, Learner, Limits, Outcome, StopReason};
+use form_learn::{Cost, LearnOutcome, Learner, Limits, StopReason};
 
 use super::brute_force::{MAX_SIZE, best};
 use super::problems::{Problem, problem};
@@ -15,7 +15,7 @@ fn learn(problem: &Problem) -> Option<(usize, Cost)> {
         ..Limits::default()
     };
     match learner.learn(&limits).unwrap() {
-        Outcome::Minimal(learnt) => {
+        LearnOutcome::Minimal(learnt) => {
             let bound = learnt.machine.bind(&problem.signature).unwrap();
             for trace in &problem.traces {
                 assert_eq!(
@@ -33,11 +33,11 @@ fn learn(problem: &Problem) -> Option<(usize, Cost)> {
             );
             Some((learnt.states, learnt.cost))
         }
-        Outcome::Stopped {
+        LearnOutcome::Stopped {
             reason: StopReason::States,
             ..
         }
-        | Outcome::Contradictory(_) => None,
+        | LearnOutcome::Contradictory(_) => None,
         outcome => panic!("{outcome:?}"),
     }
 }

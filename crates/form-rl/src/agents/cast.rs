@@ -4,7 +4,7 @@
 //! elsewhere. The single policy sees the machine's state and all indicators. Without a machine there is one agent that sees
 //! the world alone.
 
-use form_core::{BoundMachine, Machine, Progress as Standing, Signature, StateId};
+use form_core::{BoundMachine, Machine, MachineStatus, Signature, StateId};
 use form_env::{Outcome, Spec};
 use serde::{Deserialize, Serialize};
 
@@ -127,11 +127,11 @@ impl Cast {
     /// Whether the machine and its world disagree about where the episode stands.
     pub fn disagrees(&self, state: StateId, outcome: Outcome) -> bool {
         let expected = match outcome {
-            Outcome::Goal => Standing::Accepted,
-            Outcome::DeadEnd => Standing::Rejected,
-            Outcome::Running | Outcome::OutOfTime => Standing::Running,
+            Outcome::Goal => MachineStatus::Accepted,
+            Outcome::DeadEnd => MachineStatus::Rejected,
+            Outcome::Running | Outcome::OutOfTime => MachineStatus::Running,
         };
-        self.roles != Roles::Unaided && self.machine.machine().progress(state) != expected
+        self.roles != Roles::Unaided && self.machine.machine().status(state) != expected
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs the commands of a page as a reader would, one after the other in a folder of the page's own, and compares what they print
 //! with what the page says.
 //!
-//! Three things differ from a reader's evening. Runs are made small ([`SMALL`]), because they are slow in a development build; what
+//! Three things differ from a reader's session. Runs are made small ([`SMALL`]), because they are slow in a development build; what
 //! such a command prints is compared with every number standing for any number. `form play`, which needs a terminal, and
 //! `form bench` and `form reproduce`, which take long, are only asked for their help behind the page's options: other tests
 //! run them. A block `form,file=own.form` is saved under that name. And a comment `<!-- before: COMMAND -->` is run too, for pages that begin where another one ended.
@@ -83,7 +83,7 @@ pub struct Line {
     pub runs: bool,
 }
 
-/// The commands of a block: one a line, unless `\` continues it.
+/// The commands of a block: one per line, unless `\` continues it.
 pub fn lines(block: &str) -> Vec<Line> {
     let joined = block.replace("\\\n", " ");
     (joined.lines().map(str::trim))

@@ -60,7 +60,7 @@ impl Kind {
             "rust" => Self::Rust,
             "python" => Self::Python,
             "" => return Err("a block that does not say what it is".to_owned()),
-            other => return Err(format!("nobody checks blocks of the kind `{other}`")),
+            other => return Err(format!("no check for blocks of the kind `{other}`")),
         })
     }
 }

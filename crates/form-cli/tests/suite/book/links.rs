@@ -96,7 +96,7 @@ fn leads_somewhere(
     match known.get(path.as_str()) {
         Some(there) if there.anchors().any(|known| known == anchor) => Ok(()),
         Some(_) => Err(format!("{target}: {path} has no heading #{anchor}")),
-        None => Err(format!("{target}: nobody looks for headings in {path}")),
+        None => Err(format!("{target}: headings in {path} are not checked")),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::layout::{COLUMN_GAP, EDGE_GAP, Layout, Link, Point, STATE_GAP, Size, alone};
+use super::geometry::{COLUMN_GAP, EDGE_GAP, Layout, Link, Point, Route, STATE_GAP, Size};
 
 /// States in columns by distance from the initial state, the unreachable ones in the last; labels in columns between.
 pub(super) fn columns(states: &[Size], links: &[Link], initial: usize) -> Layout {
@@ -92,7 +92,7 @@ pub(super) fn columns(states: &[Size], links: &[Link], initial: usize) -> Layout
     }
     Layout {
         states: places,
-        routes: labels.into_iter().map(alone).collect(),
+        routes: labels.into_iter().map(Route::alone).collect(),
     }
 }
 
@@ -115,7 +115,7 @@ fn stack(
     }
 }
 
-/// How many links each state is away from the initial one; states out of reach are one further than all others.
+/// The distance of each state from the initial one in links; unreachable states are one further than all others.
 fn distances(states: usize, links: &[Link], initial: usize) -> Vec<usize> {
     let mut successors: Vec<Vec<usize>> = vec![Vec::new(); states];
     for link in links {

@@ -5,17 +5,17 @@
 
 use std::fmt::Write as _;
 
-use super::layout::{Point, Route, Size};
+use super::geometry::{Point, Route, Size};
 
-/// Between an arrow's point and the border of the state.
+/// The distance between the tip of an arrow and the border of the state.
 const AIR: f64 = 2.0;
 /// The length of an arrow head.
 const HEAD: f64 = 9.0;
 /// Half the width of an arrow head.
 const BARB: f64 = 4.2;
-/// Edges touch a state at most so far, in radians, from the level of its middle.
+/// The maximum angle, in radians, at which edges touch a state, from the horizontal.
 const STEEPEST: f64 = 1.05;
-/// Edges that touch a state on one side keep so far apart, in radians, where there is room.
+/// The angle, in radians, between edges that touch a state on one side, if possible.
 const APART: f64 = 0.4;
 
 /// An edge as drawn: the line, and the head of its arrow.
@@ -29,11 +29,11 @@ pub(super) struct Arrow {
 pub(super) struct Outline {
     pub(super) middle: Point,
     pub(super) size: Size,
-    /// How far the label of its loops, which stands below it, reaches to either side.
+    /// Half the width of the label of its loops, below the state.
     pub(super) skirt: f64,
 }
 
-/// Where a curve touches a state: the side, and how far from the level of its middle, in radians.
+/// Where a curve touches a state: the side, and the angle from the horizontal, in radians.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Port {
     right: bool,

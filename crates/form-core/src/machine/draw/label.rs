@@ -1,19 +1,19 @@
-//! The labels of a picture: their lines, and how much room they need.
+//! The labels of a picture: their lines, and their size.
 //!
-//! The width of text is estimated from its letters, since nothing here knows the reader's fonts.
+//! The width of text is estimated from its letters, since the reader's fonts are unknown.
 
-use super::layout::{Link, Size};
+use super::geometry::{Link, Size};
 use super::{formula_text, is_wide, reward_text, wrapped};
 use crate::machine::machine::{Edge, Machine};
 
-/// The height of the letters' line.
+/// The height of a line.
 pub(super) const LINE: f64 = 17.0;
-/// The size of the letters on labels.
+/// The font size on labels.
 const LABEL_FONT: f64 = 13.0;
-/// Columns of a label before it is broken, and lines before it is cut.
+/// The maximum width of a label in columns, and its maximum number of lines.
 const LABEL_WIDTH: usize = 28;
 const LABEL_LINES: usize = 9;
-/// Between the labels of two loops.
+/// The distance between the labels of two loops.
 pub(super) const BETWEEN: f64 = 3.0;
 
 /// One line of a label.
@@ -22,17 +22,17 @@ pub(super) struct Line {
     pub(super) text: String,
 }
 
-/// What stands on an edge of the machine.
+/// The label of an edge.
 pub(super) struct Label {
     /// The number of the edge.
     pub(super) edge: usize,
     pub(super) lines: Vec<Line>,
 }
 
-/// An edge as the picture has it: all loops of a state share one.
+/// An edge of the picture: all loops of a state share one.
 pub(super) struct Drawn {
     pub(super) link: Link,
-    /// The labels: one, or one a loop.
+    /// The labels: one, or one per loop.
     pub(super) labels: Vec<Label>,
     pub(super) title: String,
 }
@@ -106,14 +106,14 @@ fn label_lines(edge: &Edge) -> Vec<Line> {
     lines
 }
 
-/// What pointing at an edge shows.
+/// The tooltip of an edge.
 fn title_of(machine: &Machine, edge: &Edge) -> String {
     let (from, to) = (machine.state_name(edge.from), machine.state_name(edge.to));
     let reward = reward_text(edge).map_or_else(String::new, |reward| format!(", {reward}"));
     format!("{from} → {to}: {}{reward}", formula_text(edge))
 }
 
-/// About how wide the text is, rather too much than too little.
+/// The estimated width of a text, rather too large than too small.
 pub(super) fn text_width(text: &str, font: f64) -> f64 {
     let ems = |c: char| match c {
         c if is_wide(c) => 1.05,

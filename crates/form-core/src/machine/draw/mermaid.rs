@@ -1,4 +1,4 @@
-//! A machine as a Mermaid state diagram, which many renderers of Markdown draw.
+//! A machine as a Mermaid state diagram, which many Markdown renderers draw.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use crate::machine::machine::Machine;
 
 /// The machine as a Mermaid `stateDiagram-v2`.
 ///
-/// States have neutral identifiers and their names as labels, so no name can be a word of Mermaid's.
+/// States have neutral identifiers and their names as labels, so no name can be a Mermaid keyword.
 pub fn to_mermaid(machine: &Machine) -> String {
     let mut diagram = "stateDiagram-v2\n    direction LR\n".to_owned();
     diagram.push_str("    classDef accepting fill:#d9f2e0,stroke:#2f8f4e,color:#123d20\n");
@@ -36,8 +36,8 @@ pub fn to_mermaid(machine: &Machine) -> String {
     diagram
 }
 
-/// Mermaid reads labels as Markdown: an underscore at the border of a word would start or end emphasis, so it becomes a
-/// character code, as does everything that has a meaning of its own.
+/// Mermaid reads labels as Markdown: an underscore at the border of a word would start or end emphasis, so it becomes a character
+/// code, as do all special characters.
 fn escaped(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let in_word = |i: Option<usize>| {

@@ -1,11 +1,13 @@
-//! Drawings of machines: a listing for people, Graphviz and Mermaid for other programs, and pictures that need none.
+//! Drawings of machines: text, Graphviz, Mermaid and SVG.
 //!
-//! All of them write formulae in the paper's notation and give equal text for equal machines.
+//! All use the paper's notation for formulae, and equal machines have equal drawings.
 
 mod columns;
 mod curve;
 pub(crate) mod dot;
+mod geometry;
 mod label;
+mod layered;
 mod layout;
 pub(crate) mod mermaid;
 pub(crate) mod svg;
@@ -14,7 +16,7 @@ pub(crate) mod text;
 use super::machine::{Edge, Machine, StateId};
 use crate::logic::print::Notation;
 
-/// The part a state plays in its machine.
+/// The role of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Initial,
@@ -45,15 +47,8 @@ fn reward_text(edge: &Edge) -> Option<String> {
     edge.reward.map(|reward| format!("reward {reward}"))
 }
 
-/// `3 states, 1 edge`.
-fn size_text(machine: &Machine) -> String {
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let (states, edges) = (machine.states().len(), machine.edges().len());
-    format!("{}, {}", count(states, "state"), count(edges, "edge"))
-}
-
-/// Breaks a formula before its connectives so that no line is wider than `width` columns where that can be helped.
-/// Connectives inside parentheses are left alone unless their operand alone is too wide.
+/// Breaks a formula before its connectives into lines of at most `width` columns, if possible. It is broken inside parentheses
+/// only where an operand alone is too wide.
 fn wrapped(formula: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     let mut used = 0;
@@ -90,10 +85,10 @@ fn pieces(formula: &str, width: usize) -> Vec<(&str, usize)> {
     done
 }
 
-/// How many levels of parentheses are broken up.
+/// The maximum number of parentheses levels that are broken.
 const DEEPEST: usize = 8;
 
-/// Splits before the connectives that stand inside at most `depth` parentheses.
+/// Splits before the connectives inside at most `depth` parentheses.
 fn split_at_depth(text: &str, depth: usize) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut level: usize = 0;
@@ -114,7 +109,7 @@ fn split_at_depth(text: &str, depth: usize) -> Vec<&str> {
     parts
 }
 
-/// How many columns a terminal gives the text: ideographs and their like take two.
+/// The width of a text in terminal columns: ideographs take two.
 fn columns(text: &str) -> usize {
     text.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()
 }

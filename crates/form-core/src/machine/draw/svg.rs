@@ -1,14 +1,15 @@
-//! A machine as a picture that stands on its own: no script, no font to load, light and dark.
+//! A machine as a self-contained SVG picture: no script, no fonts to load, for light and dark pages.
 
 use std::fmt::Write as _;
 
 use super::curve::{self, Arrow, Course, Outline, Port, number};
+use super::geometry::{Layout, Link, Point, Size};
 use super::label::{BETWEEN, Drawn, LINE, Label, box_height, drawn_edges, text_width};
-use super::layout::{self, Layout, Link, Point, Size};
-use super::{Role, role, size_text};
+use super::layout;
+use super::{Role, role};
 use crate::machine::machine::Machine;
 
-/// The size of the letters in states.
+/// The font size in states.
 const STATE_FONT: f64 = 15.0;
 /// The height of a state.
 const STATE_HEIGHT: f64 = 46.0;
@@ -24,10 +25,10 @@ const STYLE: &str = include_str!("style.css");
 /// The machine as an SVG picture, left to right: the initial state has an arrow from nowhere, the accepting state two
 /// green rings, the rejecting state two red ones.
 ///
-/// For pages that show more of it, states carry `data-state` with their names, labels `data-edge` with the number of their edge,
-/// and arrows `data-link` with the numbers of their two states.
+/// For scripts of a page, states have `data-state` with their names, labels `data-edge` with the number of their edge, and arrows
+/// `data-link` with the numbers of their two states.
 ///
-/// Labels that are too long are broken at their connectives, and cut after some lines; pointing at an edge shows all of it.
+/// Long labels are broken at connectives and cut after some lines; the tooltip of an edge shows all of it.
 pub fn to_svg(machine: &Machine) -> String {
     let drawn = drawn_edges(machine);
     let states: Vec<Size> = (machine.states().iter())
@@ -83,7 +84,7 @@ pub fn to_svg(machine: &Machine) -> String {
     let (x, y) = (low.x - MARGIN, low.y - MARGIN);
     let (width, height) = (high.x - low.x + 2.0 * MARGIN, high.y - low.y + 2.0 * MARGIN);
     let [x, y, width, height] = [x.floor(), y.floor(), width.ceil(), height.ceil()].map(number);
-    let title = escaped(&format!("{}: {}", machine.name(), size_text(machine)));
+    let title = escaped(&format!("{}: {}", machine.name(), machine.describe_size()));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"form-machine\" role=\"img\" aria-label=\"{title}\" \
          width=\"{width}\" height=\"{height}\" viewBox=\"{x} {y} {width} {height}\">\n\
@@ -93,7 +94,7 @@ pub fn to_svg(machine: &Machine) -> String {
     )
 }
 
-/// Where each link leaves and enters its states; links that meet at a state are kept apart.
+/// Where each link leaves and enters its states; links at one state are spread.
 fn ports(outlines: &[Outline], links: &[Link], layout: &Layout) -> Vec<(Port, Port)> {
     let mut of_state: Vec<Vec<(usize, bool)>> = vec![Vec::new(); outlines.len()];
     let mut ports: Vec<(Port, Port)> = Vec::with_capacity(links.len());

@@ -1,7 +1,7 @@
-//! A machine as a listing: states in order, under each its edges in the order in which they are tried.
+//! A machine as text: states in order, under each its edges in the order in which they are tried.
 //!
 //! ```text
-//! all_yellow: 3 states, 2 edges
+//! all_yellow: 2 states + accept, 2 edges
 //!
 //! → u0
 //!     → u1     ∀X. yellow(X)
@@ -12,10 +12,10 @@
 
 use std::fmt::Write as _;
 
-use super::{Role, columns, formula_text, reward_text, role, size_text};
+use super::{Role, columns, formula_text, reward_text, role};
 use crate::machine::machine::{Edge, Machine};
 
-/// The machine as aligned text for people, in the paper's notation.
+/// The machine as aligned text, in the paper's notation.
 ///
 /// ```
 /// let machine: form_core::Machine = "
@@ -39,7 +39,7 @@ pub fn to_text(machine: &Machine) -> String {
             .map(|edge| columns(&formula_text(edge))),
     );
 
-    let mut text = format!("{}: {}\n\n", machine.name(), size_text(machine));
+    let mut text = format!("{}: {}\n\n", machine.name(), machine.describe_size());
     for state in machine.state_ids() {
         let name = machine.state_name(state);
         let (mark, remark) = match role(machine, state) {

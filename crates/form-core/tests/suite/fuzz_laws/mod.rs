@@ -3,21 +3,15 @@
 //! Each law panics when it is broken. An input that is refused must be refused with a message and a place that lies in
 //! it; one that is accepted must survive being written and read again, and mean the same afterwards.
 
+mod inputs;
 mod machines;
 mod traces;
 
-use form_core::{AtomSet, Error, Formula, Machine, Notation, Signature, satisfies};
+use form_core::{AtomSet, Formula, Machine, Notation, Signature, satisfies};
 
-pub use machines::{foreign_reference, foreign_toro_icarte, machine_semantics};
+use inputs::{refused_well, survives_its_files, text_of};
+pub use machines::machine_semantics;
 pub use traces::traces;
-
-/// The text of an input: as much of it as is UTF-8.
-fn text_of(bytes: &[u8]) -> &str {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
-    }
-}
 
 /// A text read as a formula: both notations read back as the same formula, and where it binds, the compiled form
 /// agrees with Definition 3.3.
@@ -53,47 +47,6 @@ pub fn machine_json(bytes: &[u8]) {
         Err(error) => refused_well(&error, text),
         Ok(machine) => survives_its_files(&machine),
     }
-}
-
-fn survives_its_files(machine: &Machine) {
-    let form = machine.to_string();
-    let again: Machine = (form.parse())
-        .unwrap_or_else(|error| panic!("the .form text does not read back: {error}\n{form}"));
-    assert_eq!(again, *machine, "through .form:\n{form}");
-    let json = machine.to_json();
-    let again = Machine::from_json(&json)
-        .unwrap_or_else(|error| panic!("the JSON does not read back: {error}\n{json}"));
-    assert_eq!(again, *machine, "through JSON:\n{json}");
-}
-
-fn refused_well(error: &Error, text: &str) {
-    let message = in_words(error);
-    assert!(!message.trim().is_empty(), "an error without a message");
-    let Some((line, column)) = error.position() else {
-        panic!("an error without a place: {message}");
-    };
-    let lines: Vec<&str> = text.split('\n').collect();
-    assert!(
-        (1..=lines.len()).contains(&line),
-        "line {line} of {}: {message}",
-        lines.len()
-    );
-    let width = lines[line - 1].chars().count();
-    assert!(
-        (1..=width + 1).contains(&column),
-        "column {column} of {width}: {message}"
-    );
-}
-
-/// The message of an error and those of its sources, all of them rendered.
-fn in_words(error: &Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        message += &format!("\n{error}");
-        cause = error.source();
-    }
-    message
 }
 
 /// The atoms that formulae are evaluated over; the seeds and dictionaries of the fuzzer name them too.

@@ -1,0 +1,196 @@
+//! The output of `form learn`: the machine with what was proven, as text or JSON, and contradictory traces.
+
+use std::path::Path;
+
+use anyhow::Result;
+use form_core::{Contradiction, ContradictionReason, Dataset};
+use form_learn::{LearnOutcome, Learnt, Round, StopReason};
+use serde_json::json;
+
+use super::{Args, Learning, explanation, stop_name};
+use crate::Answer;
+use crate::output::{self, count};
+
+/// Prints the result, and writes the machine to its file.
+pub fn print(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
+    let learnt = result.outcome.learnt();
+    let is_minimal = matches!(result.outcome, LearnOutcome::Minimal(_));
+    let to_file = (args.output.as_deref()).filter(|path| *path != Path::new("-"));
+    if let (Some(path), Some(learnt)) = (to_file, learnt) {
+        let text = output::machine_text(&learnt.machine, Some(path))?;
+        output::write(Some(path), &text)?;
+    }
+    if args.json {
+        output::print_json(&to_json(args, data, result)?)?;
+    } else {
+        let mut text = learnt.map_or_else(String::new, |learnt| learnt.machine.to_string());
+        text += &summary(args, data, result);
+        if args.explain {
+            text += &explanation::rounds_to_text(&result.rounds, is_minimal);
+            text += &match (learnt, &result.explanation) {
+                (Some(learnt), Some((explanation, time))) => {
+                    explanation::to_text(data, learnt, explanation, *time)?
+                }
+                _ => "#\n# no explanation: no machine was proven minimal\n".to_owned(),
+            };
+        } else {
+            text += &rounds_to_text(&result.rounds);
+        }
+        output::print(&text)?;
+    }
+    Ok(match is_minimal {
+        true => Answer::Yes,
+        false => Answer::No,
+    })
+}
+
+/// What was proven, and from what, as comments of a machine file.
+fn summary(args: &Args, data: &Dataset, result: &Learning) -> String {
+    let proven = match &result.outcome {
+        LearnOutcome::Minimal(learnt) => format!("{}: proven minimal", size(learnt)),
+        LearnOutcome::Stopped {
+            reason,
+            at_least_states,
+            at_least_cost,
+            best,
+        } => {
+            let at = match reason {
+                StopReason::Time => "at the time limit".to_owned(),
+                StopReason::States => format!("at --max-states {}", args.max_states),
+                StopReason::Memory => "at the memory limit".to_owned(),
+                StopReason::Interrupted => "by an interrupt".to_owned(),
+            };
+            let best = best.as_ref().map_or_else(
+                || "no consistent machine found".to_owned(),
+                |best| format!("the best machine so far has {}", size(best)),
+            );
+            let mut bound = format!("at least {}", count(*at_least_states, "state"));
+            if *at_least_cost > 0 {
+                bound += &format!(
+                    ", and with {} at least {}",
+                    count(*at_least_states, "state"),
+                    edges_and_literals(*at_least_cost)
+                );
+            }
+            format!("stopped {at}: {best}; proven: {bound}")
+        }
+        LearnOutcome::Contradictory(pairs) => {
+            format!("{} of contradictory traces", count(pairs.len(), "pair"))
+        }
+    };
+    format!(
+        "# {proven}\n# learnt from {} over {} in {:.1} ms\n",
+        count(data.traces().len(), "distinct trace"),
+        count(data.signature().len(), "atom"),
+        result.time.as_secs_f64() * 1000.0
+    )
+}
+
+/// `2 states + accept, 4 edges and literals`.
+fn size(learnt: &Learnt) -> String {
+    let states = learnt.machine.describe_states();
+    format!("{states}, {}", edges_and_literals(learnt.cost.size))
+}
+
+fn edges_and_literals(cost: usize) -> String {
+    match cost {
+        1 => "1 edge or literal".to_owned(),
+        _ => format!("{cost} edges and literals"),
+    }
+}
+
+fn rounds_to_text(rounds: &[Round]) -> String {
+    let line = |round: &Round| {
+        format!(
+            "# {}: {}, {}, {:.1} ms{}\n",
+            count(round.states, "state"),
+            count(round.counterexamples, "counterexample"),
+            count(round.solver_calls, "solver call"),
+            round.time.as_secs_f64() * 1000.0,
+            if round.refuted { ", refuted" } else { "" }
+        )
+    };
+    rounds.iter().map(line).collect()
+}
+
+fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json::Value> {
+    let outcome = &result.outcome;
+    let machine = outcome
+        .learnt()
+        .map(|learnt| serde_json::from_str::<serde_json::Value>(&learnt.machine.to_json()));
+    let (proof, bound) = match outcome {
+        LearnOutcome::Minimal(_) => ("minimal", None),
+        LearnOutcome::Stopped {
+            reason,
+            at_least_states,
+            at_least_cost,
+            ..
+        } => (
+            stop_name(*reason),
+            Some(json!({ "states": at_least_states, "cost": at_least_cost })),
+        ),
+        LearnOutcome::Contradictory(_) => ("contradictory", None),
+    };
+    let mut value = json!({
+        "machine": machine.transpose()?,
+        "states": outcome.learnt().map(|learnt| learnt.states),
+        "cost": outcome.learnt().map(|learnt| learnt.cost.size),
+        "proof": proof,
+        "at_least": bound,
+        "traces": data.traces().len(),
+        "seconds": result.time.as_secs_f64(),
+        "rounds": result.rounds.iter().map(|round| json!({
+            "states": round.states,
+            "counterexamples": round.counterexamples,
+            "steps": round.steps,
+            "solver_calls": round.solver_calls,
+            "clauses": round.clauses,
+            "seconds": round.time.as_secs_f64(),
+            "refuted": round.refuted,
+        })).collect::<Vec<_>>(),
+    });
+    if args.explain {
+        value["explanation"] = match (outcome.learnt(), &result.explanation) {
+            (Some(learnt), Some((explanation, time))) => {
+                explanation::to_json(data, learnt, explanation, *time)?
+            }
+            _ => serde_json::Value::Null,
+        };
+    }
+    Ok(value)
+}
+
+/// Prints the first contradiction: no machine can be consistent.
+pub fn contradiction(
+    args: &Args,
+    data: &Dataset,
+    first: &Contradiction,
+    number: usize,
+) -> Result<Answer> {
+    let how = match first.reason {
+        ContradictionReason::SameObservations => "the same observations end in different ways",
+        ContradictionReason::GoesOn => "one goes on where the other was over",
+        ContradictionReason::OverAtOnce => "the episode is over before the first observation",
+    };
+    let (a, b) = (
+        data.describe(first.first.0).to_string(),
+        data.describe(first.second.0).to_string(),
+    );
+    if args.json {
+        output::print_json(
+            &json!({ "proof": "contradictory", "contradiction": [a, b], "contradictions": number }),
+        )?;
+    } else {
+        let kinds = (first.first.1, first.second.1);
+        let which = if a == b {
+            format!("{a} ({})", kinds.0)
+        } else {
+            format!("{a} ({}) and {b} ({})", kinds.0, kinds.1)
+        };
+        output::print(&format!(
+            "no machine is consistent with the traces: {which}: {how} ({} in all; `form traces` lists them)",
+            count(number, "contradiction")
+        ))?;
+    }
+    Ok(Answer::No)
+}

@@ -1,0 +1,202 @@
+//! The learner: iterative deepening on the number of states. One number after the other is refuted, until a machine is found.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use form_core::{Signature, Trace};
+
+use crate::budget::Budget;
+use crate::cegis::{Cegis, Effort};
+use crate::error::Result;
+use crate::minimise::{Bounds, smallest};
+use crate::options::{Limits, Options};
+use crate::outcome::{LearnOutcome, Learnt, Round, StopReason};
+use crate::problem::Problem;
+use crate::traces::TraceSet;
+use crate::verify::is_deterministic;
+use crate::vocabulary::vocabulary;
+
+/// Learns the smallest machine from traces, to which more can be added.
+///
+/// It keeps its solver and all proofs between calls of [`learn`](Learner::learn): traces that the machine explains cost their
+/// replay, others only what they change.
+///
+/// ```
+/// use form_core::{Kind, Signature, Trace};
+/// use form_learn::{LearnOutcome, Learner, Limits, Options};
+/// let signature = Signature::parse(["yellow(o0)", "yellow(o1)", "goal"])?;
+/// let mut learner = Learner::new(&signature, &Options::default());
+/// for (kind, steps) in [(Kind::Goal, &["yellow(o0)", "goal"][..]), (Kind::Incomplete, &["goal"])] {
+///     let steps: Vec<_> = steps.iter().map(|atom| signature.observation([atom])).collect::<Result<_, _>>()?;
+///     learner.add(&Trace::new(kind, steps));
+/// }
+/// let LearnOutcome::Minimal(learnt) = learner.learn(&Limits::default())? else { panic!() };
+/// assert_eq!((learnt.states, learnt.cost.size), (2, 4));
+/// # Ok::<(), form_learn::Error>(())
+/// ```
+pub struct Learner {
+    problem: Problem,
+    /// Lower bound: no machine with fewer states is consistent.
+    states: usize,
+    /// The search for a machine with that many.
+    cegis: Option<Cegis>,
+    bounds: Bounds,
+    /// The minimal machine, and the number of traces that it has been replayed on.
+    minimal: Option<(Learnt, usize)>,
+    rounds: Vec<Round>,
+}
+
+impl Learner {
+    /// A learner without traces. `forall` ranges over the signature.
+    pub fn new(signature: &Signature, options: &Options) -> Self {
+        Self {
+            problem: Problem {
+                signature: signature.clone(),
+                options: options.clone(),
+                // If there are too many, `learn` returns the error.
+                vocabulary: vocabulary(signature, options.first_order).unwrap_or_default(),
+                traces: TraceSet::default(),
+            },
+            states: 1,
+            cegis: None,
+            bounds: Bounds::default(),
+            minimal: None,
+            rounds: Vec::new(),
+        }
+    }
+
+    /// Adds a trace; its number, or `None` for a duplicate.
+    pub fn add(&mut self, trace: &Trace) -> Option<usize> {
+        self.problem.traces.add(trace)
+    }
+
+    /// The number of distinct traces.
+    pub fn traces(&self) -> usize {
+        self.problem.traces.len()
+    }
+
+    /// The effort per number of states so far.
+    pub fn rounds(&self) -> &[Round] {
+        &self.rounds
+    }
+
+    /// The machine that was learnt last, if it is proven minimal for all traces added so far.
+    pub(crate) fn minimal(&self) -> Option<&Learnt> {
+        let (learnt, checked) = self.minimal.as_ref()?;
+        (*checked == self.traces()).then_some(learnt)
+    }
+
+    pub(crate) fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// The smallest machine that is consistent with all traces added so far, or why there is none.
+    pub fn learn(&mut self, limits: &Limits) -> Result<LearnOutcome> {
+        let contradictions = self.problem.traces.contradictions();
+        if !contradictions.is_empty() {
+            return Ok(LearnOutcome::Contradictory(contradictions.to_vec()));
+        }
+        if let Some(learnt) = self.still_minimal()
+            && learnt.states <= limits.max_states
+        {
+            return Ok(LearnOutcome::Minimal(learnt));
+        }
+        let budget = Budget::new(limits);
+        if self.problem.vocabulary.len() < self.problem.signature.len() {
+            vocabulary(&self.problem.signature, self.problem.options.first_order)?;
+        }
+        // Either machine has been replayed on all traces by the CEGIS loop.
+        Ok(match self.search(limits, &budget) {
+            Ok(learnt) => {
+                is_deterministic(&self.problem.bind(&learnt))?;
+                self.minimal = Some((learnt.clone(), self.traces()));
+                LearnOutcome::Minimal(learnt)
+            }
+            Err(reason) => {
+                let best = self.bounds.incumbent.clone();
+                if let Some(best) = &best {
+                    is_deterministic(&self.problem.bind(best))?;
+                }
+                LearnOutcome::Stopped {
+                    reason,
+                    at_least_states: self.states,
+                    at_least_cost: self.bounds.lower,
+                    best,
+                }
+            }
+        })
+    }
+
+    /// The last minimal machine, if the traces added since agree with it: then it is still minimal.
+    fn still_minimal(&mut self) -> Option<Learnt> {
+        let (learnt, checked) = self.minimal.take()?;
+        let problem = &self.problem;
+        let refuted = match &mut self.cegis {
+            Some(cegis) if cegis.is_current(problem) => cegis.refine(problem, &learnt, checked),
+            _ => !problem.counterexamples(&learnt, checked).is_empty(),
+        };
+        if refuted {
+            return None;
+        }
+        self.minimal = Some((learnt.clone(), self.traces()));
+        Some(learnt)
+    }
+
+    /// Iterative deepening: one number of states after the other, until a machine is found.
+    fn search(&mut self, limits: &Limits, budget: &Budget) -> Result<Learnt, StopReason> {
+        let problem = &self.problem;
+        self.cegis.take_if(|cegis| !cegis.is_current(problem));
+        // A machine found before need not agree with the traces added since.
+        (self.bounds.incumbent).take_if(|best| !problem.counterexamples(best, 0).is_empty());
+        loop {
+            if self.states > limits.max_states {
+                return Err(StopReason::States);
+            }
+            if let Some(progress) = &limits.progress {
+                progress.store(self.states, Ordering::Relaxed);
+            }
+            let start = Instant::now();
+            let mut before = Effort::default();
+            let cegis = match &mut self.cegis {
+                Some(cegis) => {
+                    before = cegis.effort();
+                    cegis.encoding().set_budget(budget);
+                    cegis
+                }
+                none => none.insert(
+                    Cegis::new(&self.problem, self.states, budget)
+                        .ok_or_else(|| budget.stop_reason())?,
+                ),
+            };
+            let found = smallest(cegis, &self.problem, &mut self.bounds, budget);
+            let after = cegis.effort();
+            self.account(before, after, start.elapsed(), matches!(found, Ok(None)));
+            if let Some(learnt) = found? {
+                return Ok(learnt);
+            }
+            self.states += 1;
+            self.cegis = None;
+            self.bounds = Bounds::default();
+        }
+    }
+
+    /// Adds the effort of a search to the round of its number of states.
+    fn account(&mut self, before: Effort, after: Effort, time: Duration, refuted: bool) {
+        let (states, side) = (self.states, std::mem::take(&mut self.bounds.side_effort));
+        if (self.rounds.last()).is_none_or(|round| round.states != states) {
+            self.rounds.push(Round {
+                states,
+                ..Round::default()
+            });
+        }
+        if let Some(round) = self.rounds.last_mut() {
+            round.counterexamples +=
+                after.counterexamples - before.counterexamples + side.counterexamples;
+            round.steps += after.steps - before.steps + side.steps;
+            round.solver_calls += after.calls - before.calls + side.calls;
+            round.clauses = after.clauses + side.clauses;
+            round.time += time;
+            round.refuted = refuted;
+        }
+    }
+}

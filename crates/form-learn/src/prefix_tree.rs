@@ -1,0 +1,126 @@
+//! Traces as a prefix tree acceptor (APTA: Lang, Pearlmutter and Price 1998; Heule and Verwer 2010): shared prefixes are stored,
+//! and encoded, once.
+
+use std::collections::HashMap;
+
+use form_core::{AtomSet, Kind};
+
+/// The number of an observation among the distinct ones of the data.
+pub(crate) type ObservationId = u32;
+
+/// A trie over observations. Node 0 is the root, the empty trace.
+#[derive(Clone, Debug)]
+pub(crate) struct Trie<T> {
+    children: HashMap<(u32, ObservationId), u32>,
+    nodes: Vec<T>,
+}
+
+impl<T> Trie<T> {
+    pub(crate) fn new(root: T) -> Self {
+        Self {
+            children: HashMap::new(),
+            nodes: vec![root],
+        }
+    }
+
+    /// The child of a node, made by `new` if it does not exist yet.
+    pub(crate) fn child(
+        &mut self,
+        parent: usize,
+        observation: ObservationId,
+        new: impl FnOnce() -> T,
+    ) -> usize {
+        let next = self.nodes.len() as u32;
+        let child = *(self.children)
+            .entry((parent as u32, observation))
+            .or_insert(next);
+        if child == next {
+            self.nodes.push(new());
+        }
+        child as usize
+    }
+
+    pub(crate) fn node(&mut self, node: usize) -> &mut T {
+        &mut self.nodes[node]
+    }
+}
+
+/// A node of the prefix tree: a trace up to and including one observation.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) parent: usize,
+    /// Meaningless at the root.
+    pub(crate) observation: ObservationId,
+    /// For each `forall` atom its *since* node: the atom holds here iff the present state was entered at that node or
+    /// before. It is the last node from which on all instances have been observed; `None` if one never was.
+    pub(crate) since: Vec<Option<usize>>,
+    /// How the episode ended here, if it did.
+    pub(crate) end: Option<Kind>,
+}
+
+/// The prefix tree of the traces that the solver knows.
+#[derive(Clone, Debug)]
+pub(crate) struct PrefixTree {
+    trie: Trie<Node>,
+    /// The instances of each `forall` atom.
+    foralls: Vec<AtomSet>,
+}
+
+impl PrefixTree {
+    /// The tree without traces, for `forall` atoms with these instances.
+    pub(crate) fn new(foralls: Vec<AtomSet>) -> Self {
+        let root = Node {
+            parent: 0,
+            observation: 0,
+            since: vec![None; foralls.len()],
+            end: None,
+        };
+        Self {
+            trie: Trie::new(root),
+            foralls,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.trie.nodes.len()
+    }
+
+    pub(crate) fn node(&self, node: usize) -> &Node {
+        &self.trie.nodes[node]
+    }
+
+    /// Adds a trace. New nodes have numbers from the previous length on, parents before children.
+    ///
+    /// The traces must not contradict each other: a node never gets an end after it was encoded without one.
+    pub(crate) fn add(&mut self, kind: Kind, steps: &[ObservationId], observations: &[AtomSet]) {
+        let mut path = vec![0];
+        for (depth, step) in steps.iter().enumerate() {
+            let parent = path[depth];
+            let foralls = &self.foralls;
+            let node = self.trie.child(parent, *step, || {
+                let observed = &steps[..=depth];
+                Node {
+                    parent,
+                    observation: *step,
+                    since: (foralls.iter())
+                        .map(|instances| Some(path[since(instances, observed, observations)?]))
+                        .collect(),
+                    end: (kind != Kind::Incomplete && depth + 1 == steps.len()).then_some(kind),
+                }
+            });
+            path.push(node);
+        }
+    }
+}
+
+/// The largest number of steps that can be dropped from the front so that the rest still contains all instances.
+fn since(instances: &AtomSet, steps: &[ObservationId], observations: &[AtomSet]) -> Option<usize> {
+    let mut missing = instances.clone();
+    for (depth, step) in steps.iter().enumerate().rev() {
+        missing = missing.difference(&observations[*step as usize]);
+        if missing.is_empty() {
+            return Some(depth);
+        }
+    }
+    None
+}
