@@ -334,7 +334,11 @@ impl Machine {
 
     fn __repr__(&self) -> String {
         let machine = &self.machine;
-        format!("<Machine {:?}: {}>", machine.name(), machine.describe_size())
+        format!(
+            "<Machine {:?}: {}>",
+            machine.name(),
+            machine.describe_size()
+        )
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
