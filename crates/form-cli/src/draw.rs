@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use form_env::{Action, Frame, GridWorld, Stream, Walk, generator, solution};
-use form_lab::{Recording, TrainedRun};
+use form_lab::{Recording, SavedRun};
 use rand::RngExt;
 
 use crate::output::count;
@@ -94,7 +94,7 @@ pub fn run(args: &Args) -> Result<Answer> {
 }
 
 /// Draws an episode that the policies of a run play.
-fn draw_run(args: &Args, run: &TrainedRun) -> Result<Answer> {
+fn draw_run(args: &Args, run: &SavedRun) -> Result<Answer> {
     if args.episode.is_some() {
         bail!("--episode: the episodes of a run are played by its policies: leave it out");
     }

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use form_env::Split;
 use form_lab::{
-    Arena, Evaluation, EvaluationPlan, GridArena, Interval, PlayDisplay, TrainedRun, Watcher,
-    evaluate_watched,
+    EnvFactory, Evaluation, EvaluationPlan, GridEnvFactory, Interval, PlayCallback, PlayDisplay,
+    SavedRun, evaluate_with,
 };
 use form_rl::{Choice, Roles};
 use serde_json::json;
 
 use crate::output::count;
-use crate::{Answer, follow, input, output};
+use crate::{Answer, input, output, train_loop};
 
 /// Measure how good the policies of a run are, on the maps of its training and on held-out ones
 ///
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
     threads: Option<usize>,
     /// Exit with 1 if the success rate of a row is below this
-    #[arg(long, value_name = "RATE", value_parser = follow::rate)]
+    #[arg(long, value_name = "RATE", value_parser = train_loop::rate)]
     require_success: Option<f64>,
     /// Print one JSON object
     #[arg(long)]
@@ -67,13 +67,13 @@ impl EpisodeArgs {
     }
 
     /// What to play, row by row.
-    pub fn plans(&self, arena: &GridArena, seed: u64) -> Vec<EvaluationPlan> {
+    pub fn plans(&self, envs: &GridEnvFactory, seed: u64) -> Vec<EvaluationPlan> {
         let mut splits = match self.held_out {
             true => vec![Split::HeldOut],
             false => vec![Split::Training, Split::HeldOut],
         };
         // Who asks for held-out maps alone is told by an error.
-        if !self.held_out && !arena.holds_out() {
+        if !self.held_out && !envs.holds_out() {
             splits.pop();
             output::remark("the task has too few different maps for any to be held out");
         }
@@ -96,24 +96,24 @@ impl EpisodeArgs {
 
 pub fn run(args: &Args) -> Result<Answer> {
     input::use_threads(args.threads)?;
-    let run = TrainedRun::open(&args.run)?;
+    let run = SavedRun::open(&args.run)?;
     let path = args.run.display();
-    let arena = GridArena::new(&run.config).with_context(|| {
+    let envs = GridEnvFactory::new(&run.config).with_context(|| {
         format!("{path}: this program does not have its world; in Rust, form_lab::evaluate does the same for any")
     })?;
     let (config, machine) = (&run.config, &run.checkpoint.machine);
     let mut agents = run.agents()?;
     let rows = Rows::begin(args.json)?;
     if !args.json {
-        let iterations = count(usize::try_from(run.tally.iteration)?, "iteration");
-        let (task, method) = (arena.task().name(), config.method);
+        let iterations = count(usize::try_from(run.state.iteration)?, "iteration");
+        let (task, method) = (envs.task().name(), config.method);
         output::print(&format!("# {path}: {task} by {method}, after {iterations}"))?;
     }
-    let plans = args.episodes.plans(&arena, args.seed);
-    let rows = table(&plans, &rows, |plan, watcher| {
-        evaluate_watched(config, &arena, machine, &mut agents, plan, watcher)
+    let plans = args.episodes.plans(&envs, args.seed);
+    let rows = table(&plans, &rows, |plan, callback| {
+        evaluate_with(config, &envs, machine, &mut agents, plan, callback)
     })?;
-    let likely = likely(&arena, &run, &rows);
+    let likely = likely(&envs, &run, &rows);
     if !args.json {
         for reason in &likely {
             output::print(&format!("# likely: {reason}"))?;
@@ -124,10 +124,10 @@ pub fn run(args: &Args) -> Result<Answer> {
         output::print_json(&json!({
             "run": path.to_string(),
             "checkpoint": run.file().display().to_string(),
-            "task": arena.task().name(),
+            "task": envs.task().name(),
             "method": config.method,
-            "iterations": run.tally.iteration,
-            "steps": run.tally.steps,
+            "iterations": run.state.iteration,
+            "steps": run.state.steps,
             "machine": has_machine.then(|| machine.to_string()),
             "seed": args.seed,
             "evaluations": rows,
@@ -139,13 +139,13 @@ pub fn run(args: &Args) -> Result<Answer> {
 
 /// What is likely to be the reason why episodes fail, where that can be known: what the policies of the states in which they do are
 /// not shown.
-fn likely(arena: &GridArena, run: &TrainedRun, rows: &[Evaluation]) -> Vec<String> {
+fn likely(envs: &GridEnvFactory, run: &SavedRun, rows: &[Evaluation]) -> Vec<String> {
     let failing = |state: &str| {
         let mut states = rows.iter().flat_map(|row| &row.failures.states);
         states.any(|found| found.state == state)
     };
     let fails = rows.iter().any(|row| row.successes < row.episodes);
-    let spots = arena.blind_spots(&run.checkpoint.machine).into_iter();
+    let spots = envs.blind_spots(&run.checkpoint.machine).into_iter();
     (spots.filter(|spot| fails && spot.state.as_deref().is_none_or(failing)))
         .map(|spot| spot.reason)
         .collect()
@@ -193,7 +193,7 @@ impl Rows {
 pub fn table(
     plans: &[EvaluationPlan],
     rows: &Rows,
-    mut evaluate: impl FnMut(&EvaluationPlan, Watcher<'_>) -> Result<Option<Evaluation>>,
+    mut evaluate: impl FnMut(&EvaluationPlan, PlayCallback<'_>) -> Result<Option<Evaluation>>,
 ) -> Result<Vec<Evaluation>> {
     let (kept, quiet) = (&rows.played, rows.quiet);
     let mut rows = Vec::new();
@@ -212,7 +212,7 @@ pub fn table(
             },
         ));
         let report = |progress| display.update(progress);
-        let row = evaluate(plan, Watcher::none().reporting_to(&report))?;
+        let row = evaluate(plan, PlayCallback::none().reporting_to(&report))?;
         drop(display);
         // Whoever interrupts ends the process.
         let Some(row) = row else { break };

@@ -11,13 +11,12 @@ mod diff;
 mod doctor;
 mod draw;
 mod eval;
-mod follow;
 mod ground;
+mod help;
 mod input;
 mod learn;
 mod man;
 mod output;
-mod overview;
 mod play;
 mod record;
 mod report;
@@ -26,6 +25,7 @@ mod show;
 mod tasks;
 mod traces;
 mod train;
+mod train_loop;
 mod transfer;
 mod world;
 
@@ -94,7 +94,7 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// All commands and their options.
 fn command() -> clap::Command {
-    overview::arranged(Cli::command())
+    help::arranged(Cli::command())
 }
 
 fn run(command: &Command) -> u8 {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use form_lab::{PlayDisplay, RunFolder, Showing, Watcher, write_report_watched};
+use form_lab::{PlayCallback, PlayDisplay, RunFolder, Showing, write_report};
 use serde_json::json;
 
 use crate::{Answer, input, output};
@@ -87,10 +87,10 @@ pub fn run(args: &Args) -> Result<Answer> {
     let interrupt = input::interrupt()?;
     let display = PlayDisplay::stderr("making the page");
     let report = |progress| display.update(progress);
-    let watcher = Watcher::none()
+    let callback = PlayCallback::none()
         .interrupted_by(&interrupt)
         .reporting_to(&report);
-    let notes = write_report_watched(&args.runs, &page, showing, watcher)?;
+    let notes = write_report(&args.runs, &page, showing, callback)?;
     drop(display);
     let Some(notes) = notes else {
         output::remark("interrupted: no page was made");

@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use form_lab::{
-    Conditions, Delivery, Experiment, Order, Preset, Results, Workshop, all_orders, findings_table,
-    recorded_runs, results_table, update_marked, write_results,
+use form_lab::Preset;
+use form_paper::{
+    Experiment, PlanOptions, PlannedRun, Results, RunOutcome, Runner, findings_table, plan_runs,
+    recorded_runs, results_table, update_section, write_results,
 };
 use serde_json::{Value, json};
 
 use crate::output::count;
 use crate::train::preset_parser;
-use crate::{Answer, follow, input, output};
+use crate::{Answer, input, output, train_loop};
 
 /// Rerun the paper's experiments: curves, tables, its statements beside what was measured
 ///
@@ -76,50 +77,40 @@ pub fn run(args: &Args) -> Result<Answer> {
         false => args.experiments.clone(),
     };
     let set = (args.set.iter()).map(|text| {
-        let (key, value) = follow::setting(text)?;
+        let (key, value) = train_loop::setting(text)?;
         Ok((key.to_owned(), value.to_owned()))
     });
-    let conditions = Conditions {
+    let options = PlanOptions {
         preset: args.preset,
         seeds: args.seeds,
         set: set.collect::<Result<_>>()?,
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workshop = Workshop {
+    let runner = Runner {
         folder: args.runs.clone(),
         jobs: args.jobs.unwrap_or(cores),
         threads: args.threads,
         budget: args.budget,
         interrupt: input::interrupt()?,
     };
-    let orders = all_orders(&experiments, &conditions)?;
-    let out = folder(args.out.as_deref(), &orders)?;
-    let deliveries = workshop.carry_out(&orders, &|line| output::remark(line))?;
-    let missing = (deliveries
-        .iter()
-        .filter(|delivery| delivery.result.is_none()))
-    .count();
-    let table = results_table(&experiments, &deliveries);
+    let plan = plan_runs(&experiments, &options)?;
+    let out = folder(args.out.as_deref(), &plan)?;
+    let outcomes = runner.carry_out(&plan, &|line| output::remark(line))?;
+    let missing = (outcomes.iter().filter(|outcome| outcome.result.is_none())).count();
+    let table = results_table(&experiments, &outcomes);
     let done = |name: &String| {
-        let of = |delivery: &&Delivery| delivery.order.name == *name && delivery.result.is_some();
-        deliveries.iter().any(|delivery| of(&delivery))
+        let of = |outcome: &&RunOutcome| outcome.run.name == *name && outcome.result.is_some();
+        outcomes.iter().any(|outcome| of(&outcome))
     };
     let mut lost = recorded_runs(&out)?;
     lost.retain(|name| !done(name));
     if !lost.is_empty() {
-        return kept(args, &out, &lost, &deliveries, &table);
+        return kept(args, &out, &lost, &outcomes, &table);
     }
     let command = format!("form reproduce {}", arguments(args, &experiments));
-    let results = write_results(
-        &out,
-        &workshop,
-        &experiments,
-        &conditions,
-        &deliveries,
-        &command,
-    )?;
+    let results = write_results(&out, &runner, &experiments, &options, &outcomes, &command)?;
     if let Some(path) = &args.update {
-        if deliveries.iter().all(|delivery| delivery.result.is_none()) {
+        if outcomes.iter().all(|outcome| outcome.result.is_none()) {
             bail!(
                 "--update: no run is done, so there is no table to put into {}",
                 path.display()
@@ -130,7 +121,7 @@ pub fn run(args: &Args) -> Result<Answer> {
             !matches!(**experiment, Experiment::Transfer | Experiment::Unseen)
         };
         let tasks: Vec<Experiment> = experiments.iter().filter(tasks).copied().collect();
-        update_marked(path, "results", &results_table(&tasks, &deliveries))?;
+        update_section(path, "results", &results_table(&tasks, &outcomes))?;
     }
     let Results { files, findings } = results;
     if args.json {
@@ -138,7 +129,7 @@ pub fn run(args: &Args) -> Result<Answer> {
             .map(|finding| json!({"claim": finding.claim, "measured": finding.measured, "holds": finding.holds}))
             .collect();
         output::print_json(&json!({
-            "runs": deliveries.len(),
+            "runs": outcomes.len(),
             "missing": missing,
             "results": out.display().to_string(),
             "files": files,
@@ -152,17 +143,17 @@ pub fn run(args: &Args) -> Result<Answer> {
     if missing > 0 {
         output::remark(&format!(
             "{missing} of {} runs are not done: give the same command again and they go on",
-            deliveries.len()
+            outcomes.len()
         ));
     }
     Ok(if missing > 0 { Answer::No } else { Answer::Yes })
 }
 
 /// Where curves and tables go. A folder with results of other runs is not written over.
-fn folder(named: Option<&Path>, orders: &[Order]) -> Result<PathBuf> {
+fn folder(named: Option<&Path>, plan: &[PlannedRun]) -> Result<PathBuf> {
     let others = |folder: &Path| -> Result<bool> {
-        let ordered = |name: &String| orders.iter().any(|order| order.name == *name);
-        Ok(!recorded_runs(folder)?.iter().all(ordered))
+        let planned = |name: &String| plan.iter().any(|run| run.name == *name);
+        Ok(!recorded_runs(folder)?.iter().all(planned))
     };
     if let Some(folder) = named {
         if others(folder)? {
@@ -187,13 +178,13 @@ fn kept(
     args: &Args,
     out: &Path,
     lost: &[String],
-    deliveries: &[Delivery],
+    outcomes: &[RunOutcome],
     table: &str,
 ) -> Result<Answer> {
-    let missing = (deliveries.iter()).filter(|delivery| delivery.result.is_none());
+    let missing = (outcomes.iter()).filter(|outcome| outcome.result.is_none());
     match args.json {
         true => output::print_json(&json!({
-            "runs": deliveries.len(),
+            "runs": outcomes.len(),
             "missing": missing.count(),
             "results": out.display().to_string(),
             "files": [],

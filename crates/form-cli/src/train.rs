@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use form_core::Machine;
-use form_lab::{GridArena, Method, Preset, Resumed, RunConfig, Session, begin_transfer};
+use form_env::Task;
+use form_lab::{GridEnvFactory, Method, Preset, Resumed, RunConfig, Session, begin_transfer};
 use serde_json::Value;
 
-use crate::follow::{FollowArgs, SettingArgs};
+use crate::train_loop::{SettingArgs, TrainLoopArgs};
 use crate::world::TaskName;
-use crate::{Answer, follow, input, output};
+use crate::{Answer, input, output, train_loop};
 
 /// Learn the machine of a task and policies that exploit it
 ///
@@ -55,7 +56,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["method", "machine", "preset", "progress", "seed", "layouts", "set", "config", "out"])]
     resume: Option<PathBuf>,
     #[command(flatten)]
-    follow: FollowArgs,
+    train_loop: TrainLoopArgs,
 }
 
 fn method_parser() -> impl TypedValueParser<Value = Method> {
@@ -77,9 +78,9 @@ pub fn preset_parser() -> impl TypedValueParser<Value = Preset> {
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
-    input::use_threads(args.follow.threads)?;
+    input::use_threads(args.train_loop.threads)?;
     let interrupt = input::interrupt()?;
-    let port = args.follow.port()?;
+    let port = args.train_loop.port()?;
     let mut session = match (&args.resume, args.settings.iterations) {
         (Some(folder), Some(iterations)) => Session::extend(folder, iterations, interrupt)?,
         (Some(folder), None) => match Session::resume(folder, interrupt)? {
@@ -89,25 +90,25 @@ pub fn run(args: &Args) -> Result<Answer> {
                     "{}: the run is over, there is nothing to go on with",
                     folder.display()
                 ));
-                follow::finish(&args.follow, folder);
-                return follow::report(&args.follow, folder, &result, &Value::Null);
+                train_loop::finish(&args.train_loop, folder);
+                return train_loop::report(&args.train_loop, folder, &result, &Value::Null);
             }
         },
         (None, _) => {
             let config = config(args)?;
             config.check()?;
-            let arena = GridArena::new(&config)?;
-            let name = format!("{}-{}-{}", arena.task().name(), config.method, config.seed);
+            let envs = GridEnvFactory::new(&config)?;
+            let name = format!("{}-{}-{}", envs.task().name(), config.method, config.seed);
             let path = args.out.clone();
-            let path = path.unwrap_or_else(|| follow::free_folder(&name));
+            let path = path.unwrap_or_else(|| train_loop::free_folder(&name));
             match config.transfer {
                 // The configuration of a run that began with the policies of another one.
-                Some(_) => begin_transfer(config, None, arena, &path, interrupt)?.0,
-                None => Session::begin(config, arena, &path, interrupt)?,
+                Some(_) => begin_transfer(config, None, envs, &path, interrupt)?.0,
+                None => Session::begin(config, envs, &path, interrupt)?,
             }
         }
     };
-    follow::follow(&args.follow, port, &mut session, &[], &Value::Null)
+    train_loop::run(&args.train_loop, port, &mut session, &[], &Value::Null)
 }
 
 /// The configuration that the arguments ask for.
@@ -139,8 +140,7 @@ fn config(args: &Args) -> Result<RunConfig> {
 /// A machine that means something in the task.
 fn fitting(task: &str, path: &Path) -> Result<Machine> {
     let machine = input::machine(path)?;
-    let signature = form_lab::task(task)?;
-    let bound = machine.bind(signature.signature());
+    let bound = machine.bind(Task::find(task)?.signature());
     let fits = bound.map_err(|error| error.in_file(&input::name(path)));
     fits.with_context(|| {
         format!("the machine does not fit what can be observed in the task {task}")

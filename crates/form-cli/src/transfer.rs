@@ -6,16 +6,16 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use form_lab::{
-    Evaluation, GridArena, PolicyTransfer, Retrain, RunConfig, TrainedRun, Trainer, begin_transfer,
-    inherit, transfer_config, write_atomically,
+    Evaluation, GridEnvFactory, PolicyTransfer, Retrain, RunConfig, SavedRun, Trainer,
+    begin_transfer, inherit, transfer_config, write_atomically,
 };
 use form_rl::{Fate, Roles};
 use serde_json::{Value, json};
 
 use crate::eval::{EpisodeArgs, Rows};
-use crate::follow::{FollowArgs, SettingArgs};
+use crate::train_loop::{SettingArgs, TrainLoopArgs};
 use crate::world::TaskName;
-use crate::{Answer, eval, follow, input, output};
+use crate::{Answer, eval, input, output, train_loop};
 
 /// Take the machine and the policies of a run to another task
 ///
@@ -50,7 +50,7 @@ pub struct Args {
     #[command(flatten)]
     episodes: EpisodeArgs,
     #[command(flatten)]
-    follow: FollowArgs,
+    train_loop: TrainLoopArgs,
 }
 
 /// Which policies are trained further
@@ -65,32 +65,32 @@ enum Which {
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
-    input::use_threads(args.follow.threads)?;
+    input::use_threads(args.train_loop.threads)?;
     let retrain = retrain(args)?;
-    let source = TrainedRun::open(&args.run)?;
+    let source = SavedRun::open(&args.run)?;
     let mut config = transfer_config(&source, &args.task, retrain.clone())?;
     args.settings.apply(&mut config)?;
     config.check()?;
-    let arena = GridArena::new(&config)?;
-    expect_machine(args, &source, &arena)?;
+    let envs = GridEnvFactory::new(&config)?;
+    expect_machine(args, &source, &envs)?;
     if retrain == Retrain::None {
-        return zero_shot(args, &source, &config, arena);
+        return zero_shot(args, &source, &config, envs);
     }
     if args.episodes.is_given() {
         bail!(
             "--episodes, --held-out, --greedy and --sample belong to --retrain none: after training, use `form eval`"
         );
     }
-    let (task, method, seed) = (arena.task().name(), config.method, config.seed);
+    let (task, method, seed) = (envs.task().name(), config.method, config.seed);
     let name = format!("{task}-{method}-{seed}-transfer");
     let path = args.out.clone();
-    let path = path.unwrap_or_else(|| follow::free_folder(&name));
+    let path = path.unwrap_or_else(|| train_loop::free_folder(&name));
     let interrupt = input::interrupt()?;
-    let port = args.follow.port()?;
-    let (mut session, policies) = begin_transfer(config, Some(&source), arena, &path, interrupt)?;
+    let port = args.train_loop.port()?;
+    let (mut session, policies) = begin_transfer(config, Some(&source), envs, &path, interrupt)?;
     let remarks: Vec<String> = describe(&policies, args.verbose).collect();
     let more = json!({ "from": args.run.display().to_string(), "policies": to_json(&policies) });
-    follow::follow(&args.follow, port, &mut session, &remarks, &more)
+    train_loop::run(&args.train_loop, port, &mut session, &remarks, &more)
 }
 
 fn retrain(args: &Args) -> Result<Retrain> {
@@ -107,17 +107,17 @@ fn retrain(args: &Args) -> Result<Retrain> {
 }
 
 /// Refuses a task in which the machine means nothing, and says what it lacks.
-fn expect_machine(args: &Args, source: &TrainedRun, arena: &GridArena) -> Result<()> {
+fn expect_machine(args: &Args, source: &SavedRun, envs: &GridEnvFactory) -> Result<()> {
     let checkpoint = &source.checkpoint;
     if checkpoint.roles == Roles::Unaided {
         return Ok(());
     }
-    let bound = checkpoint.machine.bind(arena.task().signature());
+    let bound = checkpoint.machine.bind(envs.task().signature());
     bound.with_context(|| {
         format!(
             "the machine of {} does not fit the task {}",
             args.run.display(),
-            arena.task().name()
+            envs.task().name()
         )
     })?;
     Ok(())
@@ -126,30 +126,30 @@ fn expect_machine(args: &Args, source: &TrainedRun, arena: &GridArena) -> Result
 /// Measures how good the policies are in the other task, as they are.
 fn zero_shot(
     args: &Args,
-    source: &TrainedRun,
+    source: &SavedRun,
     config: &RunConfig,
-    arena: GridArena,
+    envs: GridEnvFactory,
 ) -> Result<Answer> {
-    let quiet = args.follow.json;
-    let plans = args.episodes.plans(&arena, 0);
-    let mut trainer = Trainer::new(config.clone(), arena.clone(), Arc::default())?;
+    let quiet = args.train_loop.json;
+    let plans = args.episodes.plans(&envs, 0);
+    let mut trainer = Trainer::new(config.clone(), envs.clone(), Arc::default())?;
     let policies = inherit(&mut trainer, &source.checkpoint, &Retrain::None)?;
     if !quiet {
-        let (run, task) = (args.run.display(), arena.task().name());
+        let (run, task) = (args.run.display(), envs.task().name());
         output::print(&format!("# {run} in {task}, as it is"))?;
         for line in describe(&policies, args.verbose) {
             output::print(&format!("# {}", line.replace('\n', "\n# ")))?;
         }
     }
     let rows = Rows::begin(quiet)?;
-    let rows = eval::table(&plans, &rows, |plan, watcher| {
-        trainer.evaluate_watched(plan, watcher)
+    let rows = eval::table(&plans, &rows, |plan, callback| {
+        trainer.evaluate_with(plan, callback)
     })?;
-    let task = arena.task().name().to_owned();
+    let task = envs.task().name().to_owned();
     let result = zero_shot_json(args, config, &task, &policies, &rows);
     if let Some(path) = &args.out {
         let source = Some(source);
-        let (session, _) = begin_transfer(config.clone(), source, arena, path, Arc::default())?;
+        let (session, _) = begin_transfer(config.clone(), source, envs, path, Arc::default())?;
         let file = session.folder().path().join("evaluation.json");
         write_atomically(&file, format!("{result:#}\n").as_bytes())?;
         if !quiet {
@@ -161,7 +161,7 @@ fn zero_shot(
     if quiet {
         output::print_json(&result)?;
     }
-    Ok(eval::verdict(&rows, args.follow.require_success))
+    Ok(eval::verdict(&rows, args.train_loop.require_success))
 }
 
 fn zero_shot_json(

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 use form_env::{GridWorld, Map, Maps, Split, Starts, Task, WorldOptions, builtin_tasks};
-use form_lab::{EpisodeRequest, RunFolder, TrainedRun};
+use form_lab::{EpisodeRequest, RunFolder, SavedRun};
 use form_rl::Choice;
 
 use crate::input;
@@ -58,13 +58,13 @@ pub struct WorldArgs {
 
 impl WorldArgs {
     /// The run, if it is the folder of one.
-    pub fn run(&self) -> Result<Option<TrainedRun>> {
+    pub fn run(&self) -> Result<Option<SavedRun>> {
         let path = Path::new(&self.task);
         let is_run = path.is_dir() && RunFolder::is_at(path);
         if !is_run && self.greedy {
             bail!("--greedy: the worlds of a task have no policies; name the folder of a run");
         }
-        is_run.then(|| TrainedRun::open(path)).transpose()
+        is_run.then(|| SavedRun::open(path)).transpose()
     }
 
     /// The episode of a run that is asked for.

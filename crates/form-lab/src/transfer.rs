@@ -11,33 +11,15 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, bail};
 use form_core::{BoundMachine, StateId};
 use form_rl::{Cast, Checkpoint, Fate, Inheritance, Roles};
-use serde::{Deserialize, Serialize};
 
-use crate::arena::Arena;
-use crate::atomic::{read_bytes, write_atomically};
-use crate::config::{RunConfig, TransferConfig};
-use crate::run_folder::RunFolder;
-use crate::session::Session;
-use crate::staff::column_maps;
-use crate::train::Trainer;
-use crate::trained::{TrainedRun, read_checkpoint};
+use crate::atomic_files::{read_bytes, write_atomically};
+use crate::config::{Retrain, RunConfig, TransferConfig};
+use crate::env_factory::EnvFactory;
+use crate::run::{RunFolder, SavedRun, Session, read_checkpoint};
+use crate::train::{Trainer, column_maps};
 
 /// What the copy of the checkpoint that policies came from is called in a run's folder.
 pub const ORIGIN: &str = "origin.safetensors";
-
-/// Which policies are trained further.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Retrain {
-    /// None of them: they are used as they are.
-    None,
-    /// Those of the states whose `forall`s range over other atoms now, and those that could not be taken over whole.
-    Changed,
-    /// Those of these states.
-    Named(Vec<String>),
-    /// All.
-    Full,
-}
 
 /// What became of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +74,7 @@ pub fn transferred(source: &RunConfig, checkpoint: &Checkpoint, task: &str) -> R
 }
 
 /// The same, to begin with its policies, too: see [`begin_transfer`].
-pub fn transfer_config(source: &TrainedRun, task: &str, retrain: Retrain) -> Result<RunConfig> {
+pub fn transfer_config(source: &SavedRun, task: &str, retrain: Retrain) -> Result<RunConfig> {
     let file = source.file();
     Ok(RunConfig {
         transfer: Some(TransferConfig {
@@ -107,10 +89,10 @@ pub fn transfer_config(source: &TrainedRun, task: &str, retrain: Retrain) -> Res
 
 /// Begins a run in a new folder with the policies that its configuration names: see [`transfer_config`]. The folder keeps a copy of
 /// them, so that its configuration makes the same run again.
-pub fn begin_transfer<A: Arena>(
+pub fn begin_transfer<A: EnvFactory>(
     mut config: RunConfig,
-    source: Option<&TrainedRun>,
-    arena: A,
+    source: Option<&SavedRun>,
+    envs: A,
     path: &Path,
     interrupt: Arc<AtomicBool>,
 ) -> Result<(Session<A>, Vec<PolicyTransfer>)> {
@@ -147,12 +129,12 @@ pub fn begin_transfer<A: Arena>(
         }
         write_atomically(&origin, bytes)
     };
-    let session = Session::begin_keeping(config, arena, path, interrupt, prepare, keep)?;
+    let session = Session::begin_keeping(config, envs, path, interrupt, prepare, keep)?;
     Ok((session, report))
 }
 
 /// Gives the policies of a checkpoint to a run that has just begun.
-pub fn inherit<A: Arena>(
+pub fn inherit<A: EnvFactory>(
     trainer: &mut Trainer<A>,
     checkpoint: &Checkpoint,
     retrain: &Retrain,

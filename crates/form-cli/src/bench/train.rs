@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use form_lab::{GridArena, Method, Preset, RunConfig, Trainer};
+use form_lab::{GridEnvFactory, Method, Preset, RunConfig, Trainer};
 
 use super::{Baseline, Benchmark, Row};
 
@@ -22,8 +22,8 @@ const MEASURED: usize = 3;
 fn end_to_end(name: &str) -> Result<Row> {
     let config = RunConfig::new("all-yellow", Method::Handcrafted, Preset::Paper);
     let steps = (config.steps() * config.worlds) as f64;
-    let arena = GridArena::new(&config)?;
-    let mut run = Trainer::new(config, arena, Arc::default())?;
+    let envs = GridEnvFactory::new(&config)?;
+    let mut run = Trainer::new(config, envs, Arc::default())?;
     let (mut rates, mut samples) = (Vec::new(), 0);
     for iteration in 0..WARM_UP + MEASURED {
         let start = Instant::now();

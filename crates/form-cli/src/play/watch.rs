@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use form_env::Action;
-use form_lab::{EpisodeRequest, Recording, TrainedRun};
+use form_lab::{EpisodeRequest, Recording, SavedRun};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -17,7 +17,7 @@ const FIRST_SPEED: usize = 3;
 
 /// What is watched, and how far it has come.
 pub struct Watch {
-    run: TrainedRun,
+    run: SavedRun,
     request: EpisodeRequest,
     recording: Recording,
     game: Game,
@@ -41,7 +41,7 @@ enum Command {
 
 impl Watch {
     /// An episode at its start.
-    pub fn new(run: TrainedRun, request: EpisodeRequest) -> Result<Self> {
+    pub fn new(run: SavedRun, request: EpisodeRequest) -> Result<Self> {
         let recording = Recording::of(&run, &request)?;
         Ok(Self {
             game: game_of(&recording),
@@ -198,7 +198,7 @@ mod tests {
     use std::sync::Arc;
 
     use form_env::Split;
-    use form_lab::{Display, GridArena, Method, Preset, RunConfig, Session};
+    use form_lab::{Display, GridEnvFactory, Method, Preset, RunConfig, Session};
     use form_rl::Choice;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
@@ -222,8 +222,8 @@ mod tests {
         ] {
             config.set(key, value).unwrap();
         }
-        let arena = GridArena::new(&config).unwrap();
-        let mut session = Session::begin(config, arena, &path, Arc::default()).unwrap();
+        let envs = GridEnvFactory::new(&config).unwrap();
+        let mut session = Session::begin(config, envs, &path, Arc::default()).unwrap();
         session.run(&mut Display::quiet()).unwrap();
         let request = EpisodeRequest {
             split: Split::Training,
@@ -231,7 +231,7 @@ mod tests {
             seed: 5,
             choice: Choice::Sample,
         };
-        Watch::new(TrainedRun::open(&path).unwrap(), request).unwrap()
+        Watch::new(SavedRun::open(&path).unwrap(), request).unwrap()
     }
 
     fn screen(watch: &Watch) -> String {

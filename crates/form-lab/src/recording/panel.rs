@@ -3,7 +3,7 @@
 use form_core::StateId;
 
 use super::{Moment, Recording};
-use crate::curves::canvas::Letters;
+use crate::letters::Letters;
 
 /// A part of the panel, in points from its top left.
 #[derive(Clone, Debug, PartialEq)]

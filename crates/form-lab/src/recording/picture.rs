@@ -8,7 +8,7 @@ use zeno::{Command, Fill, Mask, PathBuilder, Transform};
 
 use super::Recording;
 use super::panel::{Item, LEAST_HEIGHT, PAPER, Panel, WIDTH};
-use crate::curves::canvas::Letters;
+use crate::letters::Letters;
 
 /// How long a step is shown, in hundredths of a second, and for how many of them the end is.
 const STEP: u16 = 15;

@@ -18,10 +18,10 @@ use super::data::{EvaluationData, FOR_THIS_PAGE, Live, PageData, RunData};
 use super::links::{self, From};
 use super::reading::UNFINISHED;
 use super::{page, page_data, reading, title};
-use crate::atomic::read_bytes;
+use crate::atomic_files::read_bytes;
+use crate::play_callback::PlayCallback;
 use crate::report::Showing;
-use crate::run_folder::RunFolder;
-use crate::watcher::Watcher;
+use crate::run::RunFolder;
 
 /// The port that is tried first if none is asked for.
 const PORT: u16 = 8765;
@@ -234,7 +234,7 @@ impl Desk {
             replays: 0,
             ..Showing::BRIEF
         };
-        let run = reading::run(&self.run, From::Server, nothing, Watcher::none())?;
+        let run = reading::run(&self.run, From::Server, nothing, PlayCallback::none())?;
         let mut run = run.unwrap_or_default();
         if let Some(played) = &self.played().run {
             run.rooms.clone_from(&played.rooms);
@@ -263,8 +263,8 @@ impl Desk {
         let (run, played, over) = (self.run.clone(), self.played.clone(), self.over.clone());
         let work = move || {
             let start = Instant::now();
-            let watcher = Watcher::none().interrupted_by(&over);
-            let read = reading::run(&run, From::Server, Showing::BRIEF, watcher);
+            let callback = PlayCallback::none().interrupted_by(&over);
+            let read = reading::run(&run, From::Server, Showing::BRIEF, callback);
             let mut played = played.lock().unwrap_or_else(PoisonError::into_inner);
             // A run without replays is shown without them.
             if let Ok(Some(read)) = read {

@@ -22,9 +22,9 @@ pub use self::replays::Showing;
 
 use self::data::{Live, PageData, RunData};
 use self::links::From;
-use crate::atomic::{cannot, write_atomically};
-use crate::run_folder::RunFolder;
-use crate::watcher::Watcher;
+use crate::atomic_files::{cannot, write_atomically};
+use crate::play_callback::PlayCallback;
+use crate::run::RunFolder;
 
 /// How deep below a folder runs are looked for.
 const DEPTH: usize = 8;
@@ -32,24 +32,18 @@ const DEPTH: usize = 8;
 /// Writes the page of some runs. What is wrong with their files, or missing, is on the page and returned, run by run.
 ///
 /// A folder that is no run stands for all runs in it.
-pub fn write_report(paths: &[PathBuf], page: &Path, showing: Showing) -> Result<Vec<String>> {
-    let notes = write_report_watched(paths, page, showing, Watcher::none())?;
-    Ok(notes.unwrap_or_default())
-}
-
-/// The same; nothing is written, and nothing returned, if it was interrupted.
-pub fn write_report_watched(
+pub fn write_report(
     paths: &[PathBuf],
     page: &Path,
     showing: Showing,
-    watcher: Watcher<'_>,
+    callback: PlayCallback<'_>,
 ) -> Result<Option<Vec<String>>> {
     let folder = match page.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
     let runs: Option<Vec<RunData>> = (runs_of(paths)?.iter())
-        .map(|run| reading::run(run, From::Folder(folder), showing, watcher))
+        .map(|run| reading::run(run, From::Folder(folder), showing, callback))
         .collect::<Result<_>>()?;
     let Some(runs) = runs else {
         return Ok(None);

@@ -11,15 +11,14 @@ use super::data::{Curves, PolicyData, RunData, Thinned};
 use super::history::History;
 use super::links::{self, From};
 use super::replays::{self, Showing};
-use crate::arena::is_file;
-use crate::atomic::{open_file, read_text};
-use crate::config::RunConfig;
+use crate::atomic_files::{open_file, read_text};
+use crate::config::{RunConfig, is_task_file};
 use crate::display::counted;
 use crate::metrics::{MetricsRow, PoliciesRow, Row, TimingsRow, read_good_rows};
-use crate::run_folder::RunFolder;
-use crate::session::RunResult;
-use crate::trained::TrainedRun;
-use crate::watcher::Watcher;
+use crate::play_callback::PlayCallback;
+use crate::run::RunFolder;
+use crate::run::RunResult;
+use crate::run::SavedRun;
 
 /// What a run is that is not over.
 pub(super) const UNFINISHED: &str = "unfinished";
@@ -31,7 +30,7 @@ pub(super) fn run(
     path: &Path,
     page: From<'_>,
     showing: Showing,
-    watcher: Watcher<'_>,
+    callback: PlayCallback<'_>,
 ) -> Result<Option<RunData>> {
     let folder = RunFolder::folder(path)?;
     if !RunFolder::is_at(path) {
@@ -88,8 +87,8 @@ pub(super) fn run(
         &timings,
     );
     if showing.replays > 0 && folder.checkpoints_folder().exists() {
-        let played = (TrainedRun::open(path))
-            .and_then(|trained| replays::add(&mut run, &trained, showing, watcher));
+        let played = (SavedRun::open(path))
+            .and_then(|trained| replays::add(&mut run, &trained, showing, callback));
         match played {
             Ok(true) => {}
             Ok(false) => return Ok(None),
@@ -97,7 +96,7 @@ pub(super) fn run(
         }
     }
     run.files = links::files(path, page);
-    Ok((!watcher.is_interrupted()).then_some(run))
+    Ok((!callback.is_interrupted()).then_some(run))
 }
 
 /// How good the run is: by its last evaluation, when it was over or until now.
@@ -319,7 +318,7 @@ fn facts(
             ("preset", config.preset.as_str().to_owned()),
             ("seed", config.seed.to_string()),
         ]);
-        if is_file(&config.task) {
+        if is_task_file(&config.task) {
             facts.push(("task file", config.task.clone()));
         }
         if let Some(transfer) = &config.transfer {

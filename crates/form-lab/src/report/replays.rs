@@ -9,10 +9,10 @@ use form_env::{Environment, Frame, GridWorld, Outcome, Split, Worlds};
 use form_rl::{Agent, Choice, Episode, Roles};
 
 use super::data::{EvaluationData, FOR_THIS_PAGE, MachineData, ReplayData, RunData};
-use crate::arena::{Arena, GridArena};
-use crate::evaluation::{Evaluation, EvaluationPlan, evaluate_episodes};
-use crate::trained::TrainedRun;
-use crate::watcher::Watcher;
+use crate::env_factory::{EnvFactory, GridEnvFactory};
+use crate::evaluate::{Evaluation, EvaluationPlan, evaluate_episodes};
+use crate::play_callback::PlayCallback;
+use crate::run::SavedRun;
 
 /// What is played and shown of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,21 +67,21 @@ impl Default for Showing {
 /// Plays on the maps of training and on held-out ones, and adds what came of it; whether that was not interrupted.
 pub(super) fn add(
     run: &mut RunData,
-    trained: &TrainedRun,
+    trained: &SavedRun,
     showing: Showing,
-    watcher: Watcher<'_>,
+    callback: PlayCallback<'_>,
 ) -> Result<bool> {
-    let arena = GridArena::new(&trained.config)?;
+    let envs = GridEnvFactory::new(&trained.config)?;
     let bound = match trained.checkpoint.roles {
         Roles::Unaided => None,
-        _ => Some(trained.checkpoint.machine.bind(arena.task().signature())?),
+        _ => Some(trained.checkpoint.machine.bind(envs.task().signature())?),
     };
     let machine = bound
         .as_ref()
         .map(|bound| position(&mut run.machines, bound, trained));
     let mut splits = vec![Split::Training];
     // A task with few maps holds none of them out.
-    match arena.holds_out() {
+    match envs.holds_out() {
         true => splits.push(Split::HeldOut),
         false => (run.facts).push((
             "held-out maps",
@@ -89,7 +89,7 @@ pub(super) fn add(
         )),
     }
     let mut agents = trained.agents()?;
-    let limit = u64::from(arena.task().steps());
+    let limit = u64::from(envs.task().steps());
     let episodes = showing.affordable(&agents, limit, splits.len());
     let mut replays = Vec::new();
     for split in splits {
@@ -100,7 +100,7 @@ pub(super) fn add(
             seed: showing.seed,
         };
         let (config, machine_text) = (&trained.config, &trained.checkpoint.machine);
-        let played = evaluate_episodes(config, &arena, machine_text, &mut agents, &plan, watcher)?;
+        let played = evaluate_episodes(config, &envs, machine_text, &mut agents, &plan, callback)?;
         let Some((evaluation, episodes)) = played else {
             return Ok(false);
         };
@@ -113,7 +113,7 @@ pub(super) fn add(
         }
         let mut stage = Stage {
             // The worlds they were played in: an episode depends on the seed, its world and its number.
-            worlds: arena.worlds(plan.worlds(), plan.seed, split)?,
+            worlds: envs.worlds(plan.worlds(), plan.seed, split)?,
             split,
             bound: bound.as_ref(),
             machine,
@@ -128,13 +128,13 @@ pub(super) fn add(
 }
 
 /// The machine of the checkpoint among those of the run; one whose file is missing is added.
-fn position(machines: &mut Vec<MachineData>, bound: &BoundMachine, trained: &TrainedRun) -> usize {
+fn position(machines: &mut Vec<MachineData>, bound: &BoundMachine, trained: &SavedRun) -> usize {
     let svg = to_svg(bound.machine());
     if let Some(found) = machines.iter().rposition(|machine| machine.svg == svg) {
         return found;
     }
     let history = super::history::History {
-        machines: vec![(trained.tally.relearnings, None, bound.machine().clone())],
+        machines: vec![(trained.state.relearnings, None, bound.machine().clone())],
         metrics: &[],
         timings: &[],
         traces: &[],
@@ -197,7 +197,7 @@ const MOST_MAPS: usize = 5;
 
 /// Where episodes of one set are gone through again.
 struct Stage<'a> {
-    worlds: <GridArena as Arena>::Worlds,
+    worlds: <GridEnvFactory as EnvFactory>::Worlds,
     split: Split,
     bound: Option<&'a BoundMachine>,
     machine: Option<usize>,

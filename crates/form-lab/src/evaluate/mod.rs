@@ -1,0 +1,315 @@
+//! How good policies are: whole episodes on maps they were trained on, or on maps that no training run ever sees.
+//!
+//! Every episode that is started counts, however long it takes: which episodes are played is decided before the first step. (Of the
+//! episodes that *end* within some time, too many succeed, because those that fail take longest.) Success stands between two
+//! baselines on the same episodes, `random` and `shortest`, and episodes that fail are told apart by map and by machine state.
+
+mod baseline;
+mod failures;
+
+use anyhow::Result;
+use form_core::Machine;
+use form_env::{Outcome, Shortest, Split};
+use form_rl::{Agent, Choice, Episode, PlayConfig, Roles};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::baseline::{Start, random_success, starts};
+pub use self::failures::Failures;
+
+use crate::config::RunConfig;
+use crate::env_factory::EnvFactory;
+use crate::game_setup::{cast, game};
+use crate::play_callback::PlayCallback;
+use crate::statistics::{CONFIDENCE, Interval, mean, mean_interval, proportion_interval};
+
+/// What to play.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EvaluationPlan {
+    /// On which maps.
+    pub split: Split,
+    /// How many episodes; at least one.
+    pub episodes: usize,
+    /// How actions are chosen.
+    pub choice: Choice,
+    /// What episodes and choices are drawn from.
+    pub seed: u64,
+}
+
+/// What came of it. Intervals are of 95 % confidence, over episodes. An episode is a success, a dead end, out of time, or cut off.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// On maps that were held out from training?
+    pub held_out: bool,
+    /// Whether the most probable action was taken, rather than one drawn.
+    pub greedy: bool,
+    /// How many episodes were started: all of them count.
+    pub episodes: u64,
+    /// How many of them completed the task, by what the world says.
+    pub successes: u64,
+    /// The share of those.
+    pub success: f64,
+    /// Wilson's interval of it.
+    pub success_interval: Interval,
+    /// The success of random play, all actions equally likely, on the same episodes.
+    #[serde(default)]
+    pub random: Option<f64>,
+    /// The mean unshaped return: 1 for an episode that completed the task, 0 for any other.
+    #[serde(rename = "return", default)]
+    pub return_: f64,
+    /// The mean number of steps.
+    pub length: f64,
+    /// Student's interval of it; none of a single episode.
+    pub length_interval: Option<Interval>,
+    /// The mean number of steps of shortest solutions from the same starts, by exact search; unknown where the world has no solver.
+    #[serde(default)]
+    pub shortest: Option<f64>,
+    /// Whether that is exact; else the search for some of them reached its limit, and it is a lower bound.
+    #[serde(default)]
+    pub shortest_exact: bool,
+    /// How many times the shortest steps the successful episodes took: their steps over those of shortest solutions from the same
+    /// starts. Where `shortest` is a lower bound, an upper bound.
+    #[serde(default)]
+    pub ratio: Option<f64>,
+    /// How many episodes cannot be completed within the task's limit of steps, by anybody.
+    #[serde(default)]
+    pub impossible: u64,
+    /// How many episodes ended where the task had become impossible.
+    pub dead_ends: u64,
+    /// How many ran out of time.
+    pub out_of_time: u64,
+    /// How many were cut off because the machine thought them over while the world went on.
+    #[serde(default)]
+    pub cut_off: u64,
+    /// How many the machine was wrong about, however they ended: those cut off, and those whose end it took for another.
+    pub refuted: u64,
+    /// Where episodes fail: on which maps, and in which machine states.
+    #[serde(default)]
+    pub failures: Failures,
+}
+
+/// The counts of one evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EvaluationSummary {
+    /// The iteration after which it was made.
+    pub iteration: u64,
+    /// How many episodes were started.
+    pub episodes: u64,
+    /// How many of them completed the task.
+    pub successes: u64,
+    /// Their steps in total.
+    pub steps: u64,
+}
+
+impl EvaluationSummary {
+    /// The success rate.
+    pub fn success(&self) -> f64 {
+        self.successes as f64 / self.episodes.max(1) as f64
+    }
+
+    /// The mean number of steps per episode.
+    pub fn length(&self) -> f64 {
+        self.steps as f64 / self.episodes.max(1) as f64
+    }
+}
+
+/// The most worlds that are played at once.
+const WORLDS: usize = 512;
+
+/// Lets agents play in worlds of an envs, and counts.
+pub fn evaluate<A: EnvFactory>(
+    config: &RunConfig,
+    envs: &A,
+    machine: &Machine,
+    agents: &mut [Agent],
+    plan: &EvaluationPlan,
+) -> Result<Evaluation> {
+    let found = evaluate_with(config, envs, machine, agents, plan, PlayCallback::none())?;
+    Ok(found.unwrap_or_else(|| unreachable!("nobody interrupts it")))
+}
+
+/// The same; nothing if it was interrupted.
+pub fn evaluate_with<A: EnvFactory>(
+    config: &RunConfig,
+    envs: &A,
+    machine: &Machine,
+    agents: &mut [Agent],
+    plan: &EvaluationPlan,
+    callback: PlayCallback<'_>,
+) -> Result<Option<Evaluation>> {
+    let found = evaluate_episodes(config, envs, machine, agents, plan, callback)?;
+    Ok(found.map(|(evaluation, _)| evaluation))
+}
+
+/// The same, with the episodes that were played.
+pub(crate) fn evaluate_episodes<A: EnvFactory>(
+    config: &RunConfig,
+    envs: &A,
+    machine: &Machine,
+    agents: &mut [Agent],
+    plan: &EvaluationPlan,
+    callback: PlayCallback<'_>,
+) -> Result<Option<(Evaluation, Vec<Episode>)>> {
+    let Some(played) = play_with(config, envs, machine, agents, plan, callback)? else {
+        return Ok(None);
+    };
+    let mut evaluation = count(plan, &played);
+    let Some(random) = random_success(config, envs, plan, callback)? else {
+        return Ok(None);
+    };
+    let Some(starts) = starts(envs, plan, true, callback)? else {
+        return Ok(None);
+    };
+    evaluation.random = Some(random);
+    evaluation.compare(&played, &starts, envs.step_limit());
+    let names = (config.method.roles() != Roles::Unaided).then_some(machine);
+    evaluation.failures = Failures::of(&played, &starts, names).failing();
+    Ok(Some((evaluation, played)))
+}
+
+/// How an evaluation is laid out: so many worlds, each with so many episodes. The first `episodes` of them count, in the order of
+/// their numbers and worlds.
+#[derive(Clone, Copy)]
+struct Layout {
+    worlds: usize,
+    rounds: usize,
+    episodes: usize,
+}
+
+impl EvaluationPlan {
+    /// How many worlds the episodes are played in.
+    pub(crate) fn worlds(&self) -> usize {
+        self.layout().worlds
+    }
+
+    fn layout(&self) -> Layout {
+        let episodes = self.episodes.max(1);
+        let rounds = episodes.div_ceil(WORLDS);
+        Layout {
+            worlds: episodes.div_ceil(rounds),
+            rounds,
+            episodes,
+        }
+    }
+}
+
+/// Plays the episodes of a plan: as many as it says, in the order of their numbers and worlds. On a set of maps, each is played as
+/// often as any other, up to one episode.
+pub fn play<A: EnvFactory>(
+    config: &RunConfig,
+    envs: &A,
+    machine: &Machine,
+    agents: &mut [Agent],
+    plan: &EvaluationPlan,
+) -> Result<Vec<Episode>> {
+    let played = play_with(config, envs, machine, agents, plan, PlayCallback::none())?;
+    Ok(played.unwrap_or_default())
+}
+
+/// The same; nothing if it was interrupted.
+pub(crate) fn play_with<A: EnvFactory>(
+    config: &RunConfig,
+    envs: &A,
+    machine: &Machine,
+    agents: &mut [Agent],
+    plan: &EvaluationPlan,
+    callback: PlayCallback<'_>,
+) -> Result<Option<Vec<Episode>>> {
+    let layout = plan.layout();
+    let worlds = envs.worlds(layout.worlds, plan.seed, plan.split)?;
+    let cast = cast(config, &worlds, machine)?;
+    // As in training: as long as no machine is known that could accept, there is nothing to go by, and play is random.
+    let choice = match cast.roles() == Roles::Unaided || cast.can_accept() {
+        true => plan.choice,
+        false => Choice::Uniform,
+    };
+    let mut game = game(config, worlds, cast)?;
+    let rounds = PlayConfig {
+        episodes: layout.rounds as u64,
+        choice,
+        seed: plan.seed,
+    };
+    let played = game.play_while(agents, rounds, |progress| callback.tell(progress))?;
+    Ok((!callback.is_interrupted()).then(|| in_order(played, layout)))
+}
+
+/// The episodes that count. Those that are too many are chosen beforehand, not by how long they took.
+fn in_order(mut played: Vec<Episode>, layout: Layout) -> Vec<Episode> {
+    played.sort_by_key(|episode| (episode.number, episode.world));
+    played.truncate(layout.episodes);
+    played
+}
+
+/// Counts.
+fn count(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
+    let count = |what: &dyn Fn(&Episode) -> bool| {
+        episodes.iter().filter(|episode| what(episode)).count() as u64
+    };
+    let ended = |outcome| move |episode: &Episode| episode.outcome == outcome;
+    let successes = count(&Episode::is_success);
+    let total = episodes.len() as u64;
+    let success = successes as f64 / total.max(1) as f64;
+    let lengths: Vec<f64> = episodes
+        .iter()
+        .map(|episode| episode.steps() as f64)
+        .collect();
+    Evaluation {
+        held_out: plan.split == Split::HeldOut,
+        greedy: plan.choice == Choice::Greedy,
+        episodes: total,
+        successes,
+        success,
+        success_interval: proportion_interval(successes, total, CONFIDENCE).unwrap_or(Interval {
+            low: 0.0,
+            high: 1.0,
+        }),
+        random: None,
+        return_: success,
+        length: mean(&lengths).unwrap_or(0.0),
+        // No episode has fewer than no steps, whatever Student says of a few.
+        length_interval: mean_interval(&lengths, CONFIDENCE).map(|interval| Interval {
+            low: interval.low.max(0.0),
+            ..interval
+        }),
+        shortest: None,
+        shortest_exact: false,
+        ratio: None,
+        impossible: 0,
+        dead_ends: count(&ended(Outcome::DeadEnd)),
+        out_of_time: count(&ended(Outcome::OutOfTime)),
+        cut_off: count(&ended(Outcome::Running)),
+        refuted: count(&|episode: &Episode| episode.counterexample.is_some()),
+        failures: Failures::default(),
+    }
+}
+
+impl Evaluation {
+    /// Compares the steps with those of shortest solutions from the same starts.
+    fn compare(&mut self, played: &[Episode], starts: &[Start], limit: Option<u64>) {
+        let (mut shortest, mut exact) = (Vec::new(), true);
+        let (mut taken, mut least) = (0.0, 0.0);
+        for (episode, start) in played.iter().zip(starts) {
+            self.impossible += u64::from(limit.is_some_and(|limit| start.is_beyond(limit)));
+            let (few, proven) = match start.shortest {
+                None => return,
+                Some(Shortest::Exactly(few)) => (few, true),
+                Some(Shortest::AtLeast(few)) => (few, false),
+                Some(Shortest::Impossible) => continue,
+            };
+            exact &= proven;
+            shortest.push(few as f64);
+            if episode.is_success() {
+                taken += episode.steps() as f64;
+                least += few as f64;
+            }
+        }
+        self.shortest = mean(&shortest);
+        self.shortest_exact = exact && self.shortest.is_some();
+        self.ratio = (least > 0.0).then(|| taken / least);
+    }
+
+    /// The steps that were played in all.
+    pub fn steps(&self) -> u64 {
+        (self.length * self.episodes as f64).round() as u64
+    }
+}

@@ -1,0 +1,192 @@
+//! An episode that the policies of a run play, to be watched: on a map of their training or a held-out one, chosen or drawn.
+
+mod panel;
+mod picture;
+
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use form_core::{BoundMachine, Monitor};
+use form_env::{
+    Action, Cell, Direction, Environment, GridWorld, Maps, Outcome, Shortest, Split, Stream, Task,
+    Worlds, generator, shortest,
+};
+use form_rl::{Choice, PlayConfig, Roles};
+use rand::RngExt;
+
+use crate::env_factory::{EnvFactory, GridEnvFactory};
+use crate::game_setup::{cast, game};
+use crate::run::SavedRun;
+
+/// Which episode is played, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EpisodeRequest {
+    /// On maps of the training, or on held-out ones.
+    pub split: Split,
+    /// The number of the map in its set; drawn if there is none.
+    pub map: Option<u64>,
+    /// What the start, the actions and, if none is named, the map are drawn from.
+    pub seed: u64,
+    /// Whether actions are drawn as the policies say, or always the most probable ones.
+    pub choice: Choice,
+}
+
+/// An episode, step by step.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    start: GridWorld,
+    /// The machine that the policies follow; the task's own where they know of none.
+    machine: BoundMachine,
+    knows_machine: bool,
+    map: u64,
+    split: Split,
+    moments: Vec<Moment>,
+    outcome: Outcome,
+    shortest: Shortest,
+}
+
+/// Where world and machine stand after a step.
+#[derive(Clone, Debug)]
+struct Moment {
+    action: Option<Action>,
+    place: (Cell, Direction),
+    labels: String,
+    monitor: Monitor,
+}
+
+/// Of the search for a shortest solution: some tenths of a second.
+const SEARCH_LIMIT: usize = 5_000_000;
+
+impl Recording {
+    /// Lets the policies of a run play.
+    pub fn of(run: &SavedRun, request: &EpisodeRequest) -> Result<Self> {
+        let envs = GridEnvFactory::new(&run.config)?;
+        let map = number(&envs, request)?;
+        // In one world, episode `n` is played on map `n`.
+        let mut worlds = envs.worlds(1, request.seed, request.split)?;
+        worlds.start(0, map)?;
+        let start = worlds.copy_of(0)?;
+        let cast = cast(&run.config, &worlds, &run.checkpoint.machine)?;
+        let knows_machine = cast.roles() != Roles::Unaided;
+        let machine = match knows_machine {
+            true => cast.machine().clone(),
+            false => envs.task().truth().clone(),
+        };
+        // As in training: without a machine that could accept, there is nothing to go by.
+        let choice = match knows_machine && !cast.can_accept() {
+            true => Choice::Uniform,
+            false => request.choice,
+        };
+        let mut game = game(&run.config, worlds, cast)?;
+        let config = PlayConfig {
+            episodes: 1,
+            choice,
+            seed: request.seed,
+        };
+        let played = game.play(&mut run.agents()?, config)?;
+        let Some(episode) = played.first() else {
+            bail!("no episode was played");
+        };
+        let mut recording = Self {
+            shortest: shortest(&start, SEARCH_LIMIT),
+            start,
+            machine,
+            knows_machine,
+            map,
+            split: request.split,
+            moments: Vec::new(),
+            outcome: episode.outcome,
+        };
+        recording.go_through(&episode.actions)?;
+        Ok(recording)
+    }
+
+    /// Takes the actions of the episode again, with the machine beside it.
+    fn go_through(&mut self, actions: &[u8]) -> Result<()> {
+        let mut world = self.start.clone();
+        let mut monitor = Monitor::new(&self.machine);
+        let mut action = None;
+        for next in actions.iter().map(Some).chain([None]) {
+            monitor.observe(&self.machine, world.labels());
+            self.moments.push(Moment {
+                action,
+                place: (world.agent(), world.direction()),
+                labels: self.machine.signature().describe(world.labels()),
+                monitor: monitor.clone(),
+            });
+            if let Some(next) = next {
+                action = Action::ALL.get(usize::from(*next)).copied();
+                world.step(usize::from(*next))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The world at the start of the episode.
+    pub fn start(&self) -> &GridWorld {
+        &self.start
+    }
+
+    /// The machine beside it.
+    pub fn machine(&self) -> &BoundMachine {
+        &self.machine
+    }
+
+    /// The number of the map in its set.
+    pub fn map(&self) -> u64 {
+        self.map
+    }
+
+    /// What was done.
+    pub fn actions(&self) -> impl Iterator<Item = Action> {
+        self.moments.iter().filter_map(|moment| moment.action)
+    }
+
+    /// How many steps it took.
+    pub fn steps(&self) -> usize {
+        self.moments.len() - 1
+    }
+
+    /// What it is an episode of: `all-yellow, held-out map 3`.
+    pub fn title(&self) -> String {
+        let set = match self.split {
+            Split::Training => "training",
+            Split::HeldOut => "held-out",
+        };
+        format!("{}, {set} map {}", self.task().name(), self.map)
+    }
+
+    /// How it ended: `completed in 87 steps (shortest 61)`.
+    pub fn ending(&self) -> String {
+        let how = match self.outcome {
+            Outcome::Goal => "completed in",
+            Outcome::DeadEnd => "dead end after",
+            Outcome::OutOfTime => "out of time after",
+            Outcome::Running => "cut off, the machine is wrong, after",
+        };
+        let shortest = match self.shortest {
+            Shortest::Exactly(steps) => format!(" (shortest {steps})"),
+            Shortest::AtLeast(steps) => format!(" (shortest {steps} or more)"),
+            Shortest::Impossible => " (impossible)".to_owned(),
+        };
+        format!("{how} {} steps{shortest}", self.steps())
+    }
+
+    fn task(&self) -> &Arc<Task> {
+        self.start.task()
+    }
+}
+
+/// The number of the map: the one that was asked for, or one that is drawn.
+fn number(envs: &GridEnvFactory, request: &EpisodeRequest) -> Result<u64> {
+    let maps = match envs.maps(request.split)? {
+        Maps::Set(maps) => maps.len() as u64,
+        // Every number is a map of its own.
+        Maps::Fresh(_) => u64::from(u32::MAX),
+    };
+    match request.map {
+        Some(map) if map >= maps => bail!("--map {map}: there are {maps} maps, counted from 0"),
+        Some(map) => Ok(map),
+        None => Ok(generator(request.seed, Stream::Map(0)).random_range(0..maps)),
+    }
+}
