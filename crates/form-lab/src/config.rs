@@ -9,7 +9,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use form_env::{Actions, Starts, View, WorldOptions};
-use form_rl::{ActivationStyle, Credit, Initial, NetworkStyle, PpoConfig, Progress, Roles};
+use form_rl::{
+    Activation, Architecture, AssignmentMode, Credit, Initial, PpoConfig, ProgressEncoding,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::arena::is_file;
@@ -58,11 +60,11 @@ impl Method {
     }
 
     /// How the work is shared out among agents.
-    pub fn roles(self) -> Roles {
+    pub fn roles(self) -> AssignmentMode {
         match self {
-            Self::Form | Self::Handcrafted | Self::Propositional => Roles::PerState,
-            Self::SinglePolicy => Roles::Single,
-            Self::Ppo | Self::RecurrentPpo => Roles::Unaided,
+            Self::Form | Self::Handcrafted | Self::Propositional => AssignmentMode::PerState,
+            Self::SinglePolicy => AssignmentMode::Single,
+            Self::Ppo | Self::RecurrentPpo => AssignmentMode::Unaided,
         }
     }
 
@@ -167,7 +169,7 @@ pub struct RunConfig {
     /// Where episodes start.
     pub starts: StartsName,
     /// How progress towards a `forall` is shown.
-    pub progress: Progress,
+    pub progress: ProgressEncoding,
     /// Who is rewarded.
     pub credit: Credit,
     /// Whether rewards are shaped by the distance to acceptance.
@@ -187,7 +189,7 @@ pub struct RunConfig {
     /// The training of policies.
     pub ppo: PpoConfig,
     /// Their networks.
-    pub network: NetworkStyle,
+    pub network: Architecture,
     /// Whose policies it begins with, if not with fresh ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferConfig>,
@@ -273,7 +275,7 @@ impl RunConfig {
     }
 
     fn paper(task: &str, method: Method) -> Self {
-        let per_state = method.roles() == Roles::PerState;
+        let per_state = method.roles() == AssignmentMode::PerState;
         Self {
             task: task.to_owned(),
             method,
@@ -285,9 +287,9 @@ impl RunConfig {
             view: ViewName::Symbols,
             actions: ActionsName::All,
             starts: StartsName::Anywhere,
-            progress: Progress::Bits,
+            progress: ProgressEncoding::Bits,
             credit: Credit::Shared,
-            shaping: method.roles() != Roles::Unaided,
+            shaping: method.roles() != AssignmentMode::Unaided,
             least_samples: 1024,
             machine: None,
             evaluation: EvaluationConfig::default(),
@@ -306,10 +308,10 @@ impl RunConfig {
                 true => PpoConfig::default(),
                 false => PpoConfig::single_policy(),
             },
-            network: NetworkStyle {
+            network: Architecture {
                 normalise: true,
                 memory: memory(method),
-                ..NetworkStyle::default()
+                ..Architecture::default()
             },
             transfer: None,
         }
@@ -322,7 +324,7 @@ impl RunConfig {
             worlds: 128,
             view: ViewName::Planes,
             actions: ActionsName::Moves,
-            progress: Progress::Plane,
+            progress: ProgressEncoding::Plane,
             credit: Credit::HandOver,
             least_samples: 512,
             stop: StopConfig {
@@ -345,11 +347,11 @@ impl RunConfig {
                 kl_coefficient: 0.0,
                 ..PpoConfig::default()
             },
-            network: NetworkStyle {
-                activation: ActivationStyle::Relu,
+            network: Architecture {
+                activation: Activation::Relu,
                 initial: Initial::Orthogonal,
                 memory: memory(method),
-                ..NetworkStyle::default()
+                ..Architecture::default()
             },
             ..Self::paper(task, method)
         }

@@ -9,8 +9,8 @@ mod failures;
 
 use anyhow::Result;
 use form_core::Machine;
-use form_env::{Outcome, Shortest, Split};
-use form_rl::{Agent, Choice, Episode, PlayConfig, Roles};
+use form_env::{EpisodeOutcome, Shortest, Split};
+use form_rl::{Agent, AssignmentMode, Choice, Episode, PlayConfig};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::baseline::{Start, random, starts};
@@ -136,7 +136,7 @@ pub(crate) fn evaluate_episodes<A: Arena>(
     };
     evaluation.random = Some(random);
     evaluation.compare(&played, &starts, arena.step_limit());
-    let names = (config.method.roles() != Roles::Unaided).then_some(machine);
+    let names = (config.method.roles() != AssignmentMode::Unaided).then_some(machine);
     evaluation.failures = Failures::of(&played, &starts, names).failing();
     Ok(Some((evaluation, played)))
 }
@@ -193,7 +193,7 @@ pub(crate) fn play_watched<A: Arena>(
     let worlds = arena.worlds(layout.worlds, plan.seed, plan.split)?;
     let cast = cast(config, &worlds, machine)?;
     // As in training: as long as no machine is known that could accept, there is nothing to go by, and play is random.
-    let choice = match cast.roles() == Roles::Unaided || cast.can_accept() {
+    let choice = match cast.mode() == AssignmentMode::Unaided || cast.can_accept() {
         true => plan.choice,
         false => Choice::Uniform,
     };
@@ -249,9 +249,9 @@ fn judge(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
         shortest_exact: false,
         ratio: None,
         impossible: 0,
-        dead_ends: count(&ended(Outcome::DeadEnd)),
-        out_of_time: count(&ended(Outcome::OutOfTime)),
-        cut_off: count(&ended(Outcome::Running)),
+        dead_ends: count(&ended(EpisodeOutcome::DeadEnd)),
+        out_of_time: count(&ended(EpisodeOutcome::OutOfTime)),
+        cut_off: count(&ended(EpisodeOutcome::Running)),
         refuted: count(&|episode: &Episode| episode.counterexample.is_some()),
         failures: Failures::default(),
     }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use form_core::{BoundMachine, Monitor};
 use form_env::{
-    Action, Cell, Direction, Environment, GridWorld, Maps, Outcome, Shortest, Split, Stream, Task,
-    Worlds, generator, shortest,
+    Action, Cell, Direction, Environment, EpisodeOutcome, GridWorld, Maps, Shortest, Split, Stream,
+    Task, Worlds, generator, shortest,
 };
-use form_rl::{Choice, PlayConfig, Roles};
+use form_rl::{AssignmentMode, Choice, PlayConfig};
 use rand::RngExt;
 
 use crate::arena::{Arena, GridArena};
@@ -41,7 +41,7 @@ pub struct Recording {
     map: u64,
     split: Split,
     moments: Vec<Moment>,
-    outcome: Outcome,
+    outcome: EpisodeOutcome,
     shortest: Shortest,
 }
 
@@ -67,9 +67,9 @@ impl Recording {
         worlds.start(0, map)?;
         let start = worlds.copy_of(0)?;
         let cast = cast(&run.config, &worlds, &run.checkpoint.machine)?;
-        let knows_machine = cast.roles() != Roles::Unaided;
+        let knows_machine = cast.mode() != AssignmentMode::Unaided;
         let machine = match knows_machine {
-            true => cast.machine().clone(),
+            true => cast.bound_machine().clone(),
             false => arena.task().truth().clone(),
         };
         // As in training: without a machine that could accept, there is nothing to go by.
@@ -159,10 +159,10 @@ impl Recording {
     /// How it ended: `completed in 87 steps (shortest 61)`.
     pub fn ending(&self) -> String {
         let how = match self.outcome {
-            Outcome::Goal => "completed in",
-            Outcome::DeadEnd => "dead end after",
-            Outcome::OutOfTime => "out of time after",
-            Outcome::Running => "cut off, the machine is wrong, after",
+            EpisodeOutcome::Goal => "completed in",
+            EpisodeOutcome::DeadEnd => "dead end after",
+            EpisodeOutcome::OutOfTime => "out of time after",
+            EpisodeOutcome::Running => "cut off, the machine is wrong, after",
         };
         let shortest = match self.shortest {
             Shortest::Exactly(steps) => format!(" (shortest {steps})"),

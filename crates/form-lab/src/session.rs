@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 use form_core::Signature;
-use form_rl::{Checkpoint, Roles};
+use form_rl::{AssignmentMode, Checkpoint};
 
 pub use self::result::RunResult;
 
@@ -122,7 +122,7 @@ impl<A: Arena> Session<A> {
             if let Some(task) = &task {
                 keep_task(&folder.task(), task)?;
             }
-            if trainer.config().method.roles() != Roles::Unaided {
+            if trainer.config().method.roles() != AssignmentMode::Unaided {
                 write_machine(folder, 0, trainer.machine())?;
             }
             keep(folder)?;
@@ -188,7 +188,8 @@ impl<A: Arena> Session<A> {
             config.iterations = iterations;
         }
         let arena = arena(&RunConfig::open(&folder.config())?)?;
-        let machine = (config.method.roles() != Roles::Unaided).then_some(&checkpoint.machine);
+        let machine =
+            (config.method.roles() != AssignmentMode::Unaided).then_some(&checkpoint.machine);
         let found = Found::read(&folder, &notes.tally, &checkpoint.signature, machine)?;
         let trainer = Trainer::resume(
             config,
@@ -218,7 +219,12 @@ impl<A: Arena> Session<A> {
         interrupt: Arc<AtomicBool>,
         remark: &str,
     ) -> Result<Self> {
-        let signature = trainer.game().cast().machine().signature().clone();
+        let signature = trainer
+            .game()
+            .assignment()
+            .bound_machine()
+            .signature()
+            .clone();
         let found = Found::read(&folder, trainer.tally(), &signature, None)?;
         Self::with_found(trainer, folder, lock, interrupt, &found, remark)
     }
@@ -231,7 +237,12 @@ impl<A: Arena> Session<A> {
         found: &Found,
         remark: &str,
     ) -> Result<Self> {
-        let signature = trainer.game().cast().machine().signature().clone();
+        let signature = trainer
+            .game()
+            .assignment()
+            .bound_machine()
+            .signature()
+            .clone();
         let mut books = Books::open(&folder, trainer.tally(), &signature, found)?;
         books.log(remark)?;
         Ok(Self {

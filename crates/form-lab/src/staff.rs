@@ -6,7 +6,7 @@
 
 use anyhow::Result;
 use form_core::{BoundMachine, StateId};
-use form_rl::{Agent, Cast, Role, Roles};
+use form_rl::{Agent, AgentAssignment, AssignmentMode, Role};
 
 /// What became of an agent's part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub struct Staffing {
 
 /// The agents of a cast. Those of the old one are taken over where their sub-task survives.
 pub fn staff(
-    cast: &Cast,
-    old: Option<(Vec<Agent>, &Cast)>,
+    cast: &AgentAssignment,
+    old: Option<(Vec<Agent>, &AgentAssignment)>,
     mut hire: impl FnMut(&Role) -> Result<Agent>,
 ) -> Result<(Vec<Agent>, Vec<Staffing>)> {
     let (mut candidates, old_cast) = match old {
@@ -29,12 +29,12 @@ pub fn staff(
     };
     let mut agents = Vec::new();
     let mut staffing = Vec::new();
-    for (place, part) in cast.parts().iter().enumerate() {
+    for (place, part) in cast.roles().iter().enumerate() {
         let survivor = old_cast.and_then(|old| survivor(cast, place, old, &candidates));
         let inherited = survivor.and_then(|place| candidates[place].take());
         let from = inherited.as_ref().map(|agent| agent.name().to_owned());
-        let agent = match (inherited, cast.roles()) {
-            (Some(mut agent), Roles::PerState) => {
+        let agent = match (inherited, cast.mode()) {
+            (Some(mut agent), AssignmentMode::PerState) => {
                 agent.rename(&part.name);
                 agent
             }
@@ -56,25 +56,30 @@ pub fn staff(
 }
 
 /// The old agent whose sub-task is that of a part.
-fn survivor(cast: &Cast, place: usize, old: &Cast, candidates: &[Option<Agent>]) -> Option<usize> {
-    if cast.roles() != Roles::PerState {
+fn survivor(
+    cast: &AgentAssignment,
+    place: usize,
+    old: &AgentAssignment,
+    candidates: &[Option<Agent>],
+) -> Option<usize> {
+    if cast.mode() != AssignmentMode::PerState {
         return candidates.iter().position(Option::is_some);
     }
-    let wanted = sub_task(cast.machine(), state_of(cast, place)?);
+    let wanted = sub_task(cast.bound_machine(), state_of(cast, place)?);
     // A state without a way out has no sub-task.
     if wanted.is_empty() {
         return None;
     }
     (0..candidates.len()).find(|candidate| {
         candidates[*candidate].is_some()
-            && old.parts()[*candidate].sight == cast.parts()[place].sight
+            && old.roles()[*candidate].encoder == cast.roles()[place].encoder
             && state_of(old, *candidate)
-                .is_some_and(|state| sub_task(old.machine(), state) == wanted)
+                .is_some_and(|state| sub_task(old.bound_machine(), state) == wanted)
     })
 }
 
-fn state_of(cast: &Cast, place: usize) -> Option<StateId> {
-    let machine = cast.machine().machine();
+fn state_of(cast: &AgentAssignment, place: usize) -> Option<StateId> {
+    let machine = cast.machine();
     machine
         .state_ids()
         .find(|state| cast.agent(*state) == Some(place))
@@ -82,7 +87,7 @@ fn state_of(cast: &Cast, place: usize) -> Option<StateId> {
 
 /// Where each number of what a part sees besides the world stood before, input by input.
 pub(crate) fn column_maps(
-    cast: &Cast,
+    cast: &AgentAssignment,
     place: usize,
     indicators_before: &[String],
     states_before: &[String],
@@ -97,15 +102,15 @@ pub(crate) fn column_maps(
 }
 
 /// The ground atoms that a part has indicators for.
-fn indicators(cast: &Cast, place: usize) -> Vec<String> {
-    let signature = cast.machine().signature();
-    let bits = cast.parts()[place].sight.bits().iter();
+fn indicators(cast: &AgentAssignment, place: usize) -> Vec<String> {
+    let signature = cast.bound_machine().signature();
+    let bits = cast.roles()[place].encoder.bits().iter();
     bits.map(|atom| signature.atom(*atom).to_string()).collect()
 }
 
 /// The names of the machine's states.
-fn states(cast: &Cast) -> Vec<String> {
-    let states = cast.machine().machine().states().iter();
+fn states(cast: &AgentAssignment) -> Vec<String> {
+    let states = cast.machine().states().iter();
     states.map(ToString::to_string).collect()
 }
 

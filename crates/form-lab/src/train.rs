@@ -16,7 +16,8 @@ use form_core::{Kind, Machine, Trace};
 use form_env::{Split, Stream, Worlds, generator};
 use form_learn::{LearnOutcome, Learner, Limits, Options, StopReason};
 use form_rl::{
-    Agent, Cast, Checkpoint, Episode, Game, GameConfig, PpoReport, Roles, nothing_known,
+    Agent, AgentAssignment, AssignmentMode, Checkpoint, Episode, Game, GameConfig, PpoReport,
+    nothing_known,
 };
 
 use self::success::Fixed;
@@ -95,7 +96,7 @@ impl<A: Arena> Trainer<A> {
         let mut run = Self::new(config, arena, interrupt)?;
         let cast = cast(&run.config, run.game.worlds(), &checkpoint.machine)?;
         run.agents = checkpoint.agents(&run.config.ppo)?;
-        run.game.recast(cast)?;
+        run.game.reassign(cast)?;
         // Worlds of version 0.1 were on other maps: they begin new episodes.
         if notes.map_order == MAP_ORDER {
             checkpoint.restore(&mut run.game)?;
@@ -127,7 +128,7 @@ impl<A: Arena> Trainer<A> {
 
     /// The machine at present.
     pub fn machine(&self) -> &Machine {
-        self.game.cast().machine().machine()
+        self.game.assignment().machine()
     }
 
     /// The game.
@@ -174,7 +175,8 @@ impl<A: Arena> Trainer<A> {
     pub fn iterate(&mut self) -> Result<Option<Iteration>> {
         let start = Instant::now();
         let number = self.tally.iteration + 1;
-        let known = self.config.method.roles() == Roles::Unaided || self.game.cast().can_accept();
+        let known = self.config.method.roles() == AssignmentMode::Unaided
+            || self.game.assignment().can_accept();
         let mut random = generator(self.config.seed, stream(Purpose::Rollout, number));
         let steps = match known {
             true => self.config.steps(),
@@ -295,7 +297,7 @@ impl<A: Arena> Trainer<A> {
         }
         // A machine that accepts too early hides the goals that would correct it: then it is better to know nothing.
         let goal_known = self.traces.iter().any(|trace| trace.kind() == Kind::Goal);
-        if !goal_known && !self.game.cast().can_accept() {
+        if !goal_known && !self.game.assignment().can_accept() {
             return Ok(Lesson::Nothing);
         }
         let limits = Limits {
@@ -321,10 +323,10 @@ impl<A: Arena> Trainer<A> {
         let time = start.elapsed();
         let next = cast(&self.config, self.game.worlds(), &learnt.machine)?;
         let actions = self.game.worlds().actions().len();
-        let old = (std::mem::take(&mut self.agents), self.game.cast());
+        let old = (std::mem::take(&mut self.agents), self.game.assignment());
         let (agents, staffing) = hire(&self.config, actions, &next, Some(old), &mut self.tally)?;
         self.agents = agents;
-        self.game.recast(next)?;
+        self.game.reassign(next)?;
         self.tally.relearnings += 1;
         Ok(Lesson::Machine(Relearnt {
             machine: learnt.machine,
@@ -348,7 +350,7 @@ impl<A: Arena> Trainer<A> {
             episodes: episodes.len() as u64,
             ended_success: mean(&|episode| f64::from(u8::from(episode.is_success()))),
             ended_length: mean(&|episode| episode.steps() as f64),
-            shaped_return: mean(&|episode| episode.earned),
+            shaped_return: mean(&|episode| episode.total_reward),
             states: machine.states().len() as u64,
             edges: machine.edges().len() as u64,
             relearnings: tally.relearnings,
@@ -389,10 +391,14 @@ fn first_machine<A: Arena>(config: &RunConfig, arena: &A) -> Result<Machine> {
     }
 }
 
-pub(crate) fn cast<W: Worlds>(config: &RunConfig, worlds: &W, machine: &Machine) -> Result<Cast> {
+pub(crate) fn cast<W: Worlds>(
+    config: &RunConfig,
+    worlds: &W,
+    machine: &Machine,
+) -> Result<AgentAssignment> {
     let roles = config.method.roles();
-    if roles == Roles::Unaided {
-        return Ok(Cast::unaided(worlds.signature(), worlds.spec())?);
+    if roles == AssignmentMode::Unaided {
+        return Ok(AgentAssignment::unaided(worlds.signature(), worlds.spec())?);
     }
     let bound = machine.bind(worlds.signature()).with_context(|| {
         format!(
@@ -401,10 +407,19 @@ pub(crate) fn cast<W: Worlds>(config: &RunConfig, worlds: &W, machine: &Machine)
             config.task
         )
     })?;
-    Ok(Cast::new(bound, roles, config.progress, worlds.spec()))
+    Ok(AgentAssignment::new(
+        bound,
+        roles,
+        config.progress,
+        worlds.spec(),
+    ))
 }
 
-pub(crate) fn game<W: Worlds>(config: &RunConfig, worlds: W, cast: Cast) -> Result<Game<W>> {
+pub(crate) fn game<W: Worlds>(
+    config: &RunConfig,
+    worlds: W,
+    cast: AgentAssignment,
+) -> Result<Game<W>> {
     // An LSTM remembers its cell and its output.
     let memory = 2 * config.network.memory;
     Ok(Game::new(worlds, cast, rules(config), memory)?)
@@ -432,15 +447,15 @@ fn options(config: &RunConfig) -> Options {
 fn hire(
     config: &RunConfig,
     actions: usize,
-    cast: &Cast,
-    old: Option<(Vec<Agent>, &Cast)>,
+    cast: &AgentAssignment,
+    old: Option<(Vec<Agent>, &AgentAssignment)>,
     tally: &mut Tally,
 ) -> Result<(Vec<Agent>, Vec<Staffing>)> {
     staff(cast, old, |part| {
         let number = tally.hired;
         tally.hired += 1;
         let mut random = generator(config.seed, stream(Purpose::Hire, number));
-        let network = config.network.network(&part.sight, actions);
+        let network = config.network.network(&part.encoder, actions);
         let sequence = config.network.sequence;
         let agent = Agent::new(&part.name, &network, sequence, &config.ppo, &mut random);
         agent.with_context(|| {

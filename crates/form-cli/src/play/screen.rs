@@ -1,7 +1,7 @@
 //! The screen of a game: the room on the left, the machine and what it has seen on the right.
 
 use form_core::{Notation, StateId};
-use form_env::{Cell, Environment, Frame, Outcome, Rgb};
+use form_env::{Cell, Environment, EpisodeOutcome, Frame, Rgb};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
@@ -97,10 +97,10 @@ fn draw_machine(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
 fn draw_episode(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
     let (world, signature) = (game.world(), game.machine().signature());
     let outcome = match world.outcome() {
-        Outcome::Running => Span::raw("running"),
-        Outcome::Goal => "goal: the task is done".green().bold(),
-        Outcome::DeadEnd => "dead end: the task has become impossible".red().bold(),
-        Outcome::OutOfTime => "out of time".yellow().bold(),
+        EpisodeOutcome::Running => Span::raw("running"),
+        EpisodeOutcome::Goal => "goal: the task is done".green().bold(),
+        EpisodeOutcome::DeadEnd => "dead end: the task has become impossible".red().bold(),
+        EpisodeOutcome::OutOfTime => "out of time".yellow().bold(),
     };
     let steps = game.trace().steps();
     let newest: Vec<String> = (steps.iter().rev().take(TRACE))

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use form_env::{Shortest, Worlds};
-use form_rl::{Cast, Choice, Episode, Game, PlayConfig};
+use form_rl::{AgentAssignment, Choice, Episode, Game, PlayConfig};
 use rayon::prelude::*;
 
 use super::{EvaluationPlan, in_order};
@@ -40,7 +40,7 @@ pub(crate) fn random<A: Arena>(
 ) -> Result<Option<f64>> {
     let layout = plan.layout();
     let worlds = arena.worlds(layout.worlds, plan.seed, plan.split)?;
-    let cast = Cast::unaided(worlds.signature(), worlds.spec())?;
+    let cast = AgentAssignment::unaided(worlds.signature(), worlds.spec())?;
     let mut game = Game::new(worlds, cast, rules(config), 0)?;
     let rounds = PlayConfig {
         episodes: layout.rounds as u64,

@@ -5,8 +5,8 @@
 
 use anyhow::Result;
 use form_core::{BoundMachine, Monitor, to_svg};
-use form_env::{Environment, Frame, GridWorld, Outcome, Split, Worlds};
-use form_rl::{Agent, Choice, Episode, Roles};
+use form_env::{Environment, EpisodeOutcome, Frame, GridWorld, Split, Worlds};
+use form_rl::{Agent, AssignmentMode, Choice, Episode};
 
 use super::data::{EvaluationData, FOR_THIS_PAGE, MachineData, ReplayData, RunData};
 use crate::arena::{Arena, GridArena};
@@ -72,8 +72,8 @@ pub(super) fn add(
     watcher: Watcher<'_>,
 ) -> Result<bool> {
     let arena = GridArena::new(&trained.config)?;
-    let bound = match trained.checkpoint.roles {
-        Roles::Unaided => None,
+    let bound = match trained.checkpoint.mode {
+        AssignmentMode::Unaided => None,
         _ => Some(trained.checkpoint.machine.bind(arena.task().signature())?),
     };
     let machine = bound
@@ -220,7 +220,7 @@ impl Stage<'_> {
                 Split::HeldOut => "held-out",
             },
             outcome: match episode.outcome {
-                Outcome::Running => "cut-off",
+                EpisodeOutcome::Running => "cut-off",
                 outcome => outcome.as_str(),
             },
             success: episode.is_success(),

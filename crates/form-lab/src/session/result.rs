@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use form_rl::Roles;
+use form_rl::AssignmentMode;
 use serde::{Deserialize, Serialize};
 
 use super::books::Books;
@@ -73,7 +73,7 @@ impl RunResult {
         books: &Books,
     ) -> Self {
         let (config, tally, machine) = (trainer.config(), trainer.tally(), trainer.machine());
-        let knows_one = config.method.roles() != Roles::Unaided;
+        let knows_one = config.method.roles() != AssignmentMode::Unaided;
         Self {
             ending: ending.as_str().to_owned(),
             message: ending.to_string(),

@@ -15,7 +15,7 @@ pub(super) fn snapshot<A: Arena>(
 ) -> Result<Snapshot> {
     let random = trainer.random_success()?;
     let machine = trainer.machine();
-    let signature = trainer.game().cast().machine().signature();
+    let signature = trainer.game().assignment().bound_machine().signature();
     let last = trainer.tally().measured.last;
     Ok(Snapshot {
         iteration: iteration.metrics.iteration,

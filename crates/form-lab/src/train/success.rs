@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use form_env::Split;
-use form_rl::{Choice, Episode, Roles};
+use form_rl::{AssignmentMode, Choice, Episode};
 
 use super::Trainer;
 use crate::arena::Arena;
@@ -54,7 +54,7 @@ pub(super) struct Judged {
 impl<A: Arena> Trainer<A> {
     /// How good the agents are at present. Nobody learns from it, and the run goes on as if nothing had been.
     pub fn evaluate(&mut self, plan: &EvaluationPlan) -> Result<Evaluation> {
-        let machine = self.game.cast().machine().machine();
+        let machine = self.game.assignment().machine();
         evaluate(&self.config, &self.arena, machine, &mut self.agents, plan)
     }
 
@@ -64,7 +64,7 @@ impl<A: Arena> Trainer<A> {
         plan: &EvaluationPlan,
         watcher: Watcher<'_>,
     ) -> Result<Option<Evaluation>> {
-        let machine = self.game.cast().machine().machine();
+        let machine = self.game.assignment().machine();
         let (config, arena) = (&self.config, &self.arena);
         evaluate_watched(config, arena, machine, &mut self.agents, plan, watcher)
     }
@@ -148,7 +148,8 @@ impl<A: Arena> Trainer<A> {
         };
         let success = (self.tally.measured.last).map_or(0.0, |last| last.success());
         let improved = success > self.tally.best;
-        let knows = self.config.method.roles() == Roles::Unaided || self.game.cast().can_accept();
+        let knows = self.config.method.roles() == AssignmentMode::Unaided
+            || self.game.assignment().can_accept();
         let ending = match knows {
             true => match self.ending(watcher)? {
                 Some(decision) => decision,
@@ -192,7 +193,7 @@ impl<A: Arena> Trainer<A> {
         });
         self.fixed()?;
         let starts = (self.fixed.as_ref()).map_or(&[][..], |fixed| &fixed.starts);
-        let names = (self.config.method.roles() != Roles::Unaided).then(|| self.machine());
+        let names = (self.config.method.roles() != AssignmentMode::Unaided).then(|| self.machine());
         Ok(Some(Failures::of(&played, starts, names)))
     }
 
@@ -201,7 +202,7 @@ impl<A: Arena> Trainer<A> {
         plan: &EvaluationPlan,
         watcher: Watcher<'_>,
     ) -> Result<Option<Vec<Episode>>> {
-        let machine = self.game.cast().machine().machine();
+        let machine = self.game.assignment().machine();
         let (config, arena) = (&self.config, &self.arena);
         play_watched(config, arena, machine, &mut self.agents, plan, watcher)
     }
