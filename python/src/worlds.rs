@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use form_core::AtomId;
 use form_env::{
-    Actions, Frame, GridWorlds, Maps, Outcome, Split, Starts, View, WorldOptions, Worlds as _,
-    builtin_tasks,
+    Actions, EpisodeOutcome, Frame, GridWorlds, Maps, Split, Starts, View, WorldOptions,
+    Worlds as _, builtin_tasks,
 };
 use numpy::{
     PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2,
@@ -256,9 +256,10 @@ impl Worlds {
             }
             for world in 0..n {
                 let outcome = worlds.outcome(world);
-                rewards[world] = f64::from(u8::from(outcome == Outcome::Goal));
-                terminated[world] = matches!(outcome, Outcome::Goal | Outcome::DeadEnd);
-                truncated[world] = outcome == Outcome::OutOfTime;
+                rewards[world] = f64::from(u8::from(outcome == EpisodeOutcome::Goal));
+                terminated[world] =
+                    matches!(outcome, EpisodeOutcome::Goal | EpisodeOutcome::DeadEnd);
+                truncated[world] = outcome == EpisodeOutcome::OutOfTime;
             }
             // A world that stands still since its end has had its reward.
             for world in over {

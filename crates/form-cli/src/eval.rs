@@ -9,7 +9,7 @@ use form_lab::{
     EnvFactory, Evaluation, EvaluationPlan, GridEnvFactory, Interval, PlayCallback, PlayDisplay,
     SavedRun, evaluate_with,
 };
-use form_rl::{Choice, Roles};
+use form_rl::{AssignmentMode, Choice};
 use serde_json::json;
 
 use crate::output::count;
@@ -120,7 +120,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         }
     }
     if args.json {
-        let has_machine = run.checkpoint.roles != Roles::Unaided;
+        let has_machine = run.checkpoint.mode != AssignmentMode::Unaided;
         output::print_json(&json!({
             "run": path.to_string(),
             "checkpoint": run.file().display().to_string(),

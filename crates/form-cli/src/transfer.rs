@@ -9,7 +9,7 @@ use form_lab::{
     Evaluation, GridEnvFactory, PolicyTransfer, Retrain, RunConfig, SavedRun, Trainer,
     begin_transfer, inherit, transfer_config, write_atomically,
 };
-use form_rl::{Fate, Roles};
+use form_rl::{AssignmentMode, WeightOrigin};
 use serde_json::{Value, json};
 
 use crate::eval::{EpisodeArgs, Rows};
@@ -109,7 +109,7 @@ fn retrain(args: &Args) -> Result<Retrain> {
 /// Refuses a task in which the machine means nothing, and says what it lacks.
 fn expect_machine(args: &Args, source: &SavedRun, envs: &GridEnvFactory) -> Result<()> {
     let checkpoint = &source.checkpoint;
-    if checkpoint.roles == Roles::Unaided {
+    if checkpoint.mode == AssignmentMode::Unaided {
         return Ok(());
     }
     let bound = checkpoint.machine.bind(envs.task().signature());
@@ -196,38 +196,40 @@ fn describe(policies: &[PolicyTransfer], verbose: bool) -> impl Iterator<Item = 
             policy.reason
         );
         for tensor in policy.tensors.iter().filter(|_| verbose) {
-            text += &format!("\n  {}: {}", tensor.tensor, in_words(&tensor.fate));
+            text += &format!("\n  {}: {}", tensor.tensor, in_words(&tensor.origin));
         }
         text
     })
 }
 
-fn in_words(fate: &Fate) -> String {
+fn in_words(fate: &WeightOrigin) -> String {
     match fate {
-        Fate::Loaded => "taken over".to_owned(),
-        Fate::Adapted { kept, fresh } => format!("adapted, {kept} columns kept, {fresh} fresh"),
-        Fate::Fresh { reason } => format!("fresh: {reason}"),
-        Fate::Unused => "only the old policy has it".to_owned(),
+        WeightOrigin::Loaded => "taken over".to_owned(),
+        WeightOrigin::Adapted { kept, fresh } => {
+            format!("adapted, {kept} columns kept, {fresh} fresh")
+        }
+        WeightOrigin::Fresh { reason } => format!("fresh: {reason}"),
+        WeightOrigin::Unused => "only the old policy has it".to_owned(),
     }
 }
 
 /// The same for scripts.
 fn to_json(policies: &[PolicyTransfer]) -> Value {
-    let tensor = |(name, fate): (&String, &Fate)| {
+    let tensor = |(name, fate): (&String, &WeightOrigin)| {
         let mut value = match fate {
-            Fate::Loaded => json!({ "fate": "loaded" }),
-            Fate::Adapted { kept, fresh } => {
+            WeightOrigin::Loaded => json!({ "fate": "loaded" }),
+            WeightOrigin::Adapted { kept, fresh } => {
                 json!({ "fate": "adapted", "kept": kept, "fresh": fresh })
             }
-            Fate::Fresh { reason } => json!({ "fate": "fresh", "reason": reason }),
-            Fate::Unused => json!({ "fate": "unused" }),
+            WeightOrigin::Fresh { reason } => json!({ "fate": "fresh", "reason": reason }),
+            WeightOrigin::Unused => json!({ "fate": "unused" }),
         };
         value["tensor"] = json!(name);
         value
     };
     let policy = |policy: &PolicyTransfer| {
         let [loaded, adapted, fresh] = policy.counts();
-        let tensors = (policy.tensors.iter()).map(|found| tensor((&found.tensor, &found.fate)));
+        let tensors = (policy.tensors.iter()).map(|found| tensor((&found.tensor, &found.origin)));
         json!({
             "name": policy.name,
             "changed": policy.changed,

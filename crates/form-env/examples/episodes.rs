@@ -13,7 +13,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use form_env::{
-    Action, Cell, Environment, GridWorld, Maps, Outcome, Split, Stream, Task, WorldOptions,
+    Action, Cell, Environment, EpisodeOutcome, GridWorld, Maps, Split, Stream, Task, WorldOptions,
     generator, solution,
 };
 use rand::RngExt;
@@ -102,7 +102,7 @@ fn frame(world: &GridWorld) -> Value {
     let mut image = vec![0; world.spec().planes_len()];
     world.observe(&mut image, &mut []);
     let image: String = image.iter().map(|byte| format!("{byte:02x}")).collect();
-    let outcome: Outcome = world.outcome();
+    let outcome: EpisodeOutcome = world.outcome();
     json!({
         "image": image,
         "agent": pair(world.agent()),

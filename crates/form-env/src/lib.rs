@@ -22,7 +22,7 @@ pub use draw::text::Glyph;
 pub use env::checker::{CheckOptions, Violation, check_environment};
 pub use env::environment::Environment;
 pub use env::random::{Random, Stream, generator};
-pub use env::spec::{Cell, Channel, Feature, Outcome, Planes, Spec};
+pub use env::spec::{Cell, Channel, EpisodeOutcome, Feature, Planes, Spec};
 pub use error::{Error, Result};
 pub use grid::colour::Colour;
 pub use grid::map::{MOST_THINGS, Map, Thing};

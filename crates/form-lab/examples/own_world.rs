@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Result, ensure};
 use form_core::{AtomId, AtomSet, Signature};
 use form_env::{
-    CheckOptions, Environment, Error, Feature, Outcome, Spec, Split, check_environment,
+    CheckOptions, Environment, EpisodeOutcome, Error, Feature, Spec, Split, check_environment,
 };
 use form_lab::{
     CopiesEnvFactory, Display, Evaluation, EvaluationPlan, Method, Preset, Retrain, RunConfig,
@@ -42,7 +42,7 @@ struct Kitchen {
     filled: Vec<bool>,
     steps: usize,
     labels: AtomSet,
-    outcome: Outcome,
+    outcome: EpisodeOutcome,
 }
 
 impl Kitchen {
@@ -72,7 +72,7 @@ impl Kitchen {
             counter,
             steps: 0,
             labels: AtomSet::new(),
-            outcome: Outcome::Running,
+            outcome: EpisodeOutcome::Running,
         })
     }
 
@@ -82,7 +82,9 @@ impl Kitchen {
         self.labels.extend(label);
         match self.at {
             KETTLE => self.boiled = true,
-            TABLE if self.filled.iter().all(|filled| *filled) => self.outcome = Outcome::Goal,
+            TABLE if self.filled.iter().all(|filled| *filled) => {
+                self.outcome = EpisodeOutcome::Goal
+            }
             TABLE => {}
             cup => self.filled[cup - 2] |= self.boiled,
         }
@@ -108,11 +110,11 @@ impl Environment for Kitchen {
         self.filled.fill(false);
         self.steps = 0;
         self.labels.clear();
-        self.outcome = Outcome::Running;
+        self.outcome = EpisodeOutcome::Running;
         Ok(())
     }
 
-    fn step(&mut self, action: usize) -> form_env::Result<Outcome> {
+    fn step(&mut self, action: usize) -> form_env::Result<EpisodeOutcome> {
         if action >= self.actions.len() {
             let actions = self.actions.len();
             return Err(Error::NoSuchAction { action, actions });
@@ -127,8 +129,8 @@ impl Environment for Kitchen {
             _ => self.use_it(),
         }
         self.steps += 1;
-        if self.outcome == Outcome::Running && self.steps == STEPS {
-            self.outcome = Outcome::OutOfTime;
+        if self.outcome == EpisodeOutcome::Running && self.steps == STEPS {
+            self.outcome = EpisodeOutcome::OutOfTime;
         }
         Ok(self.outcome)
     }

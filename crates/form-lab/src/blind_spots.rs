@@ -4,7 +4,7 @@
 
 use form_core::{Atom, GroundAtom, Machine, Quantifier};
 use form_env::Task;
-use form_rl::{Progress, Roles};
+use form_rl::{AssignmentMode, ProgressEncoding};
 
 use crate::config::{RunConfig, ViewName};
 
@@ -19,7 +19,7 @@ pub struct BlindSpot {
 
 /// What the settings of a run in a grid world hide from the policies of a machine.
 pub(crate) fn blind_spots(config: &RunConfig, task: &Task, machine: &Machine) -> Vec<BlindSpot> {
-    if config.method.roles() == Roles::Unaided {
+    if config.method.assignment_mode() == AssignmentMode::Unaided {
         let states = task.truth().machine().states().len();
         let memory = match config.network.memory {
             0 => "and it has no memory",
@@ -62,7 +62,7 @@ pub(crate) fn blind_spots(config: &RunConfig, task: &Task, machine: &Machine) ->
                 )),
                 Atom::Quantified(quantified)
                     if quantified.quantifier() == Quantifier::Forall
-                        && config.progress == Progress::Bits
+                        && config.progress == ProgressEncoding::Bits
                         && task.signature().instances(quantified).len() > 1 =>
                 {
                     note(format!(

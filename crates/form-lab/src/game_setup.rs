@@ -3,15 +3,19 @@
 use anyhow::{Context, Result};
 use form_core::Machine;
 use form_env::Worlds;
-use form_rl::{Cast, Game, GameConfig, Roles};
+use form_rl::{AgentAssignment, AssignmentMode, Game, GameConfig};
 
 use crate::config::RunConfig;
 
 /// Who acts in which state of a machine, bound to the atoms of these worlds.
-pub(crate) fn cast<W: Worlds>(config: &RunConfig, worlds: &W, machine: &Machine) -> Result<Cast> {
-    let roles = config.method.roles();
-    if roles == Roles::Unaided {
-        return Ok(Cast::unaided(worlds.signature(), worlds.spec())?);
+pub(crate) fn assignment<W: Worlds>(
+    config: &RunConfig,
+    worlds: &W,
+    machine: &Machine,
+) -> Result<AgentAssignment> {
+    let roles = config.method.assignment_mode();
+    if roles == AssignmentMode::Unaided {
+        return Ok(AgentAssignment::unaided(worlds.signature(), worlds.spec())?);
     }
     let bound = machine.bind(worlds.signature()).with_context(|| {
         format!(
@@ -20,14 +24,23 @@ pub(crate) fn cast<W: Worlds>(config: &RunConfig, worlds: &W, machine: &Machine)
             config.task
         )
     })?;
-    Ok(Cast::new(bound, roles, config.progress, worlds.spec()))
+    Ok(AgentAssignment::new(
+        bound,
+        roles,
+        config.progress,
+        worlds.spec(),
+    ))
 }
 
 /// The game of a run in these worlds.
-pub(crate) fn game<W: Worlds>(config: &RunConfig, worlds: W, cast: Cast) -> Result<Game<W>> {
+pub(crate) fn game<W: Worlds>(
+    config: &RunConfig,
+    worlds: W,
+    assignment: AgentAssignment,
+) -> Result<Game<W>> {
     // An LSTM carries its cell and its hidden state from step to step.
     let memory = 2 * config.network.memory;
-    Ok(Game::new(worlds, cast, game_config(config), memory)?)
+    Ok(Game::new(worlds, assignment, game_config(config), memory)?)
 }
 
 /// How the game of a run rewards its agents.

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 use form_core::{BoundMachine, StateId};
-use form_rl::{Cast, Checkpoint, Fate, Inheritance, Roles};
+use form_rl::{AgentAssignment, AssignmentMode, Checkpoint, Inheritance, WeightOrigin};
 
 use crate::atomic_files::{read_bytes, write_atomically};
 use crate::config::{Retrain, RunConfig, TransferConfig};
@@ -41,11 +41,11 @@ impl PolicyTransfer {
     pub fn counts(&self) -> [usize; 3] {
         let mut counts = [0; 3];
         for tensor in &self.tensors {
-            match tensor.fate {
-                Fate::Loaded => counts[0] += 1,
-                Fate::Adapted { .. } => counts[1] += 1,
-                Fate::Fresh { .. } => counts[2] += 1,
-                Fate::Unused => {}
+            match tensor.origin {
+                WeightOrigin::Loaded => counts[0] += 1,
+                WeightOrigin::Adapted { .. } => counts[1] += 1,
+                WeightOrigin::Fresh { .. } => counts[2] += 1,
+                WeightOrigin::Unused => {}
             }
         }
         counts
@@ -53,10 +53,10 @@ impl PolicyTransfer {
 
     /// The first tensor with weights that nobody has trained.
     fn untrained(&self) -> Option<&str> {
-        let fresh = |tensor: &&Inheritance| match tensor.fate {
-            Fate::Fresh { .. } => true,
-            Fate::Adapted { fresh, .. } => fresh > 0,
-            Fate::Loaded | Fate::Unused => false,
+        let fresh = |tensor: &&Inheritance| match tensor.origin {
+            WeightOrigin::Fresh { .. } => true,
+            WeightOrigin::Adapted { fresh, .. } => fresh > 0,
+            WeightOrigin::Loaded | WeightOrigin::Unused => false,
         };
         let tensor = self.tensors.iter().find(fresh);
         tensor.map(|tensor| tensor.tensor.as_str())
@@ -67,7 +67,8 @@ impl PolicyTransfer {
 pub fn transferred(source: &RunConfig, checkpoint: &Checkpoint, task: &str) -> RunConfig {
     RunConfig {
         task: task.to_owned(),
-        machine: (checkpoint.roles != Roles::Unaided).then(|| checkpoint.machine.to_string()),
+        machine: (checkpoint.mode != AssignmentMode::Unaided)
+            .then(|| checkpoint.machine.to_string()),
         transfer: None,
         ..source.clone()
     }
@@ -139,15 +140,15 @@ pub fn inherit<A: EnvFactory>(
     checkpoint: &Checkpoint,
     retrain: &Retrain,
 ) -> Result<Vec<PolicyTransfer>> {
-    let cast = trainer.game().cast().clone();
-    if cast.roles() != checkpoint.roles {
+    let assignment = trainer.game().assignment().clone();
+    if assignment.mode() != checkpoint.mode {
         bail!(
             "the method {} shares the work out in another way than the run that the policies come from: keep its method",
             trainer.config().method
         );
     }
     if let Retrain::Named(names) = retrain {
-        let parts = || cast.parts().iter().map(|part| part.name.as_str());
+        let parts = || assignment.roles().iter().map(|part| part.name.as_str());
         if let Some(unknown) = names.iter().find(|name| !parts().any(|part| part == *name)) {
             let known: Vec<&str> = parts().collect();
             bail!(
@@ -171,10 +172,10 @@ pub fn inherit<A: EnvFactory>(
         };
         let mut old = checkpoint.policies.iter();
         if let Some(old) = old.find(|old| old.name == policy.name) {
-            let maps = column_maps(&cast, place, &old.indicators, &states_before);
+            let maps = column_maps(&assignment, place, &old.indicators, &states_before);
             policy.tensors = agent.inherit(&old.network, &maps);
         }
-        let difference = difference(&cast, place, &before);
+        let difference = difference(&assignment, place, &before);
         policy.changed = difference.is_some();
         (policy.retrained, policy.reason) = decide(&policy, difference, retrain);
         agent.freeze(!policy.retrained);
@@ -209,8 +210,8 @@ fn decide(
 }
 
 /// In what the atoms that the states of a part wait for differ from what they were, if they do.
-fn difference(cast: &Cast, place: usize, before: &BoundMachine) -> Option<String> {
-    if cast.roles() == Roles::Unaided {
+fn difference(assignment: &AgentAssignment, place: usize, before: &BoundMachine) -> Option<String> {
+    if assignment.mode() == AssignmentMode::Unaided {
         return Some("there is no machine to tell what has changed".to_owned());
     }
     let waits = |machine: &BoundMachine, state: StateId| -> Vec<String> {
@@ -219,10 +220,10 @@ fn difference(cast: &Cast, place: usize, before: &BoundMachine) -> Option<String
             .map(|atom| machine.signature().atom(atom).to_string())
             .collect()
     };
-    let now = cast.machine();
+    let now = assignment.bound_machine();
     let (mut new, mut gone) = (Vec::new(), Vec::new());
     let states = now.machine().state_ids();
-    for state in states.filter(|state| cast.agent(*state) == Some(place)) {
+    for state in states.filter(|state| assignment.agent(*state) == Some(place)) {
         let name = now.machine().state_name(state);
         let mut states_before = before.machine().state_ids();
         let old = states_before.find(|old| before.machine().state_name(*old) == name);

@@ -6,7 +6,7 @@ use rand::{Rng, RngExt};
 
 use crate::{
     Adam, Batch, Engine, Network, NetworkConfig, Outputs, PpoConfig, PpoLoss, Result, Samples,
-    clip_gradient,
+    clip_gradient_norm,
 };
 
 /// Planes of an image that shows a map: walls, goal, lava, colours, the agent's four directions, progress.
@@ -26,7 +26,7 @@ pub struct Workload {
     collected: Outputs,
     advantages: Vec<f32>,
     returns: Vec<f32>,
-    judged: Outputs,
+    evaluated: Outputs,
 }
 
 impl Workload {
@@ -34,7 +34,7 @@ impl Workload {
     pub const TRAINED: usize = 4096;
 
     /// Samples judged at once.
-    pub const JUDGED: usize = 256;
+    pub const EVALUATED: usize = 256;
 
     /// Floating-point operations a trained sample of the paper's network: forward, and twice as much backward except into the image.
     pub const FLOPS: f64 = 1.09e6;
@@ -80,7 +80,7 @@ impl Workload {
             collected,
             advantages,
             returns,
-            judged: Outputs::default(),
+            evaluated: Outputs::default(),
         })
     }
 
@@ -105,18 +105,18 @@ impl Workload {
         };
         let batch = Batch::all(&self.images, &self.vectors);
         self.engine.gradient(&self.network, &batch, &loss)?;
-        clip_gradient(self.engine.last_gradient_mut(), self.settings.gradient_clip);
+        clip_gradient_norm(self.engine.last_gradient_mut(), self.settings.gradient_clip);
         let gradient = self.engine.last_gradient();
         self.adam.step(self.network.weights_mut(), gradient)
     }
 
-    /// Judges [`Workload::JUDGED`] samples.
-    pub fn judge(&mut self) -> Result<()> {
+    /// Judges [`Workload::EVALUATED`] samples.
+    pub fn evaluate(&mut self) -> Result<()> {
         let batch = Batch::all(
-            &self.images[..Self::JUDGED * self.network.image_len()],
-            &self.vectors[..Self::JUDGED * self.network.vector_len()],
+            &self.images[..Self::EVALUATED * self.network.image_len()],
+            &self.vectors[..Self::EVALUATED * self.network.vector_len()],
         );
-        (self.engine).evaluate(&self.network, &batch, &mut self.judged)
+        (self.engine).evaluate(&self.network, &batch, &mut self.evaluated)
     }
 }
 

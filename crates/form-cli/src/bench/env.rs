@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use form_env::{
-    Action, Environment, GridWorld, GridWorlds, Maps, Outcome, Shortest, Split, Task, WorldOptions,
-    Worlds, shortest,
+    Action, Environment, EpisodeOutcome, GridWorld, GridWorlds, Maps, Shortest, Split, Task,
+    WorldOptions, Worlds, shortest,
 };
 
 use super::machine::Numbers;
@@ -133,8 +133,8 @@ fn by_copies(start: &GridWorld) -> Result<Shortest> {
         for action in 0..Action::MOVES {
             let mut after = world.clone();
             match after.step(action)? {
-                Outcome::Goal => return Ok(Shortest::Exactly(after.steps() as usize)),
-                Outcome::Running if known.insert(key(&after)) => open.push_back(after),
+                EpisodeOutcome::Goal => return Ok(Shortest::Exactly(after.steps() as usize)),
+                EpisodeOutcome::Running if known.insert(key(&after)) => open.push_back(after),
                 _ => {}
             }
         }

@@ -37,7 +37,7 @@ fn train(name: &str) -> Result<Row> {
 /// Samples judged a second at batch 256.
 fn judge(name: &str) -> Result<Row> {
     let mut work = Workload::paper(&mut generator(7, Stream::Other(0)))?;
-    let value = rate(Workload::JUDGED, || work.judge())?;
+    let value = rate(Workload::EVALUATED, || work.evaluate())?;
     Ok(row(name, value, 120_768.0))
 }
 

@@ -1,7 +1,7 @@
 //! The screen of a game: the room on the left, the machine and what it has seen on the right.
 
 use form_core::{Notation, StateId};
-use form_env::{Cell, Environment, Frame, Outcome, Rgb};
+use form_env::{Cell, Environment, EpisodeOutcome, Frame, Rgb};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
@@ -76,7 +76,7 @@ fn visible(size: usize, fits: usize, agent: usize) -> std::ops::Range<usize> {
 }
 
 fn draw_machine(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
-    let machine = game.machine().machine();
+    let machine = game.machine();
     let mut lines = Vec::new();
     let mut current = 0;
     for state in machine.state_ids() {
@@ -97,10 +97,10 @@ fn draw_machine(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
 fn draw_episode(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
     let (world, signature) = (game.world(), game.machine().signature());
     let outcome = match world.outcome() {
-        Outcome::Running => Span::raw("running"),
-        Outcome::Goal => "goal: the task is done".green().bold(),
-        Outcome::DeadEnd => "dead end: the task has become impossible".red().bold(),
-        Outcome::OutOfTime => "out of time".yellow().bold(),
+        EpisodeOutcome::Running => Span::raw("running"),
+        EpisodeOutcome::Goal => "goal: the task is done".green().bold(),
+        EpisodeOutcome::DeadEnd => "dead end: the task has become impossible".red().bold(),
+        EpisodeOutcome::OutOfTime => "out of time".yellow().bold(),
     };
     let steps = game.trace().steps();
     let newest: Vec<String> = (steps.iter().rev().take(TRACE))
@@ -131,7 +131,7 @@ fn draw_episode(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
 
 /// A state and its edges; the current one stands out.
 fn state_lines(game: &Game, state: StateId) -> Vec<Line<'static>> {
-    let machine = game.machine().machine();
+    let machine = game.machine();
     let current = game.monitor().state() == state;
     let mark = match () {
         () if state == machine.accept() => '✓',

@@ -8,7 +8,7 @@ use rand::{Rng, RngExt};
 
 use super::environment::Environment;
 use super::random::{Random, Stream, generator};
-use super::spec::{Outcome, Spec};
+use super::spec::{EpisodeOutcome, Spec};
 
 /// How long to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ fn check_description(environment: &dyn Environment) -> Result<(), String> {
 /// What one step showed.
 #[derive(PartialEq)]
 struct Frame {
-    outcome: Outcome,
+    outcome: EpisodeOutcome,
     labels: AtomSet,
     planes: Vec<u8>,
     vector: Vec<f32>,
@@ -153,7 +153,7 @@ fn play(
     let reset = environment.reset(random);
     reset.map_err(|error| format!("reset failed: {error}"))?;
     refuses_unknown_actions(environment)?;
-    let mut outcome = Outcome::Running;
+    let mut outcome = EpisodeOutcome::Running;
     while go_on(look(environment, outcome)?) && !outcome.is_over() {
         let action = choices.random_range(0..environment.actions().len());
         let stepped = environment.step(action);
@@ -163,7 +163,7 @@ fn play(
 }
 
 /// The state of things, checked against signature and spec.
-fn look(environment: &dyn Environment, outcome: Outcome) -> Result<Frame, String> {
+fn look(environment: &dyn Environment, outcome: EpisodeOutcome) -> Result<Frame, String> {
     let labels = environment.labels().clone();
     let signature = environment.signature();
     if let Some(stray) = labels.iter().find(|atom| atom.index() >= signature.len()) {
@@ -226,12 +226,12 @@ fn look(environment: &dyn Environment, outcome: Outcome) -> Result<Frame, String
 }
 
 fn refuses_unknown_actions(environment: &mut dyn Environment) -> Result<(), String> {
-    let before = look(environment, Outcome::Running)?;
+    let before = look(environment, EpisodeOutcome::Running)?;
     let beyond = environment.actions().len();
     if environment.step(beyond).is_ok() {
         return Err(format!("action {beyond} does not exist but was taken"));
     }
-    if look(environment, Outcome::Running)? != before {
+    if look(environment, EpisodeOutcome::Running)? != before {
         return Err(format!("action {beyond} does not exist but did something"));
     }
     Ok(())

@@ -3,12 +3,12 @@
 use form_core::{AtomId, AtomSet, Signature};
 use rand::Rng;
 
-use super::spec::{Cell, Outcome, Spec};
+use super::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::Result;
 
 /// An environment that says in labels what happens in it.
 ///
-/// An episode goes from [`reset`](Self::reset) to the step whose outcome is no longer [`Outcome::Running`]. What the
+/// An episode goes from [`reset`](Self::reset) to the step whose outcome is no longer [`EpisodeOutcome::Running`]. What the
 /// task is stays inside: a learner sees labels and outcomes, and never the machine behind them.
 ///
 /// What the methods promise is what [`check_environment`](crate::check_environment) tests:
@@ -31,7 +31,7 @@ pub trait Environment: Send + Sync {
     fn reset(&mut self, random: &mut dyn Rng) -> Result<()>;
 
     /// Takes an action.
-    fn step(&mut self, action: usize) -> Result<Outcome>;
+    fn step(&mut self, action: usize) -> Result<EpisodeOutcome>;
 
     /// What the last step, or the reset, made true.
     fn labels(&self) -> &AtomSet;

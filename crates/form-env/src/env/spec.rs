@@ -85,7 +85,7 @@ pub struct Cell {
 
 /// Where an episode stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum EpisodeOutcome {
     /// It goes on.
     #[default]
     Running,
@@ -97,7 +97,7 @@ pub enum Outcome {
     OutOfTime,
 }
 
-impl Outcome {
+impl EpisodeOutcome {
     /// Whether the episode is over.
     pub fn is_over(self) -> bool {
         self != Self::Running
@@ -123,7 +123,7 @@ impl Outcome {
     }
 }
 
-impl std::fmt::Display for Outcome {
+impl std::fmt::Display for EpisodeOutcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
     }

@@ -12,7 +12,7 @@ use form_core::{AtomSet, Monitor, StateId};
 
 use super::task::Task;
 use super::world::GridWorld;
-use crate::env::spec::Outcome;
+use crate::env::spec::EpisodeOutcome;
 use crate::grid::map::{Content, Map, NOTHING};
 use crate::grid::room::CellNumber;
 use crate::grid::rules::{Action, Pose};
@@ -269,9 +269,9 @@ impl<'a> Situations<'a> {
         let mut monitor = self.monitors[situation].clone();
         monitor.observe(self.task.truth(), &self.task.labels[usize::from(observed)]);
         let next = match self.task.verdict(monitor.state()) {
-            Outcome::Goal => Next::Completed,
-            Outcome::Running => Next::Situation(self.of(&monitor)),
-            Outcome::DeadEnd | Outcome::OutOfTime => Next::Over,
+            EpisodeOutcome::Goal => Next::Completed,
+            EpisodeOutcome::Running => Next::Situation(self.of(&monitor)),
+            EpisodeOutcome::DeadEnd | EpisodeOutcome::OutOfTime => Next::Over,
         };
         self.after[situation][usize::from(observed)] = Some(next);
         next
@@ -315,9 +315,9 @@ pub(crate) mod tests {
                 let mut after = monitor.clone();
                 after.observe(task.truth(), &task.labels[usize::from(observed)]);
                 match task.verdict(after.state()) {
-                    Outcome::Goal => return Some(steps),
-                    Outcome::Running => {}
-                    Outcome::DeadEnd | Outcome::OutOfTime => continue,
+                    EpisodeOutcome::Goal => return Some(steps),
+                    EpisodeOutcome::Running => {}
+                    EpisodeOutcome::DeadEnd | EpisodeOutcome::OutOfTime => continue,
                 }
                 if let std::collections::hash_map::Entry::Vacant(place) =
                     known.entry(key(to, &after))
@@ -389,7 +389,7 @@ pub(crate) mod tests {
                 prop_assert!(!world.outcome().is_over(), "over after {} steps", i);
                 world.step(*action as usize).unwrap();
             }
-            prop_assert!(way.is_none() || world.outcome() == Outcome::Goal);
+            prop_assert!(way.is_none() || world.outcome() == EpisodeOutcome::Goal);
         }
     }
 }

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use form_core::{AtomSet, Run, StateId};
 
 use super::task::Task;
-use crate::env::spec::Outcome;
+use crate::env::spec::EpisodeOutcome;
 use crate::grid::map::{Content, NOTHING};
 use crate::grid::room::CellNumber;
 
@@ -124,9 +124,9 @@ fn can_be_completed(task: &Task, places: &Places, first: &[usize]) -> bool {
             after.step(truth, &task.labels[usize::from(places.things[*thing])]);
             let state = after.state();
             match task.verdict(state) {
-                Outcome::Goal => return true,
-                Outcome::Running => {}
-                Outcome::DeadEnd | Outcome::OutOfTime => continue,
+                EpisodeOutcome::Goal => return true,
+                EpisodeOutcome::Running => {}
+                EpisodeOutcome::DeadEnd | EpisodeOutcome::OutOfTime => continue,
             }
             // Of what was seen, only the atoms of `forall`s can make a difference.
             let relevant = truth.progress_atoms(state);

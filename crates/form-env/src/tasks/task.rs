@@ -8,7 +8,7 @@ use form_core::{
 };
 
 use super::maps;
-use crate::env::spec::Outcome;
+use crate::env::spec::EpisodeOutcome;
 use crate::error::{Error, Result};
 use crate::grid::colour::Colour;
 use crate::grid::map::{Content, Legend, MOST_THINGS, NOTHING, Thing};
@@ -48,7 +48,7 @@ pub struct Task {
     /// What is observed, by content of the cell.
     pub(crate) labels: Vec<AtomSet>,
     /// What each state of the machine means for the episode.
-    pub(crate) verdicts: Vec<Outcome>,
+    pub(crate) verdicts: Vec<EpisodeOutcome>,
     /// Whether some maps are kept from training.
     pub(crate) holds_out: bool,
 }
@@ -100,9 +100,9 @@ impl Task {
             .collect();
         let verdicts = (truth.machine().state_ids())
             .map(|state| match truth.machine().status(state) {
-                MachineStatus::Running => Outcome::Running,
-                MachineStatus::Accepted => Outcome::Goal,
-                MachineStatus::Rejected => Outcome::DeadEnd,
+                MachineStatus::Running => EpisodeOutcome::Running,
+                MachineStatus::Accepted => EpisodeOutcome::Goal,
+                MachineStatus::Rejected => EpisodeOutcome::DeadEnd,
             })
             .collect();
         let rules = Rules::new(room);
@@ -155,7 +155,7 @@ impl Task {
     }
 
     /// What the machine's state means for the episode.
-    pub(crate) fn verdict(&self, state: StateId) -> Outcome {
+    pub(crate) fn verdict(&self, state: StateId) -> EpisodeOutcome {
         self.verdicts[state.index()]
     }
 

@@ -9,7 +9,7 @@ use super::block::Block;
 use super::maps::{Maps, Starts};
 use super::task::Task;
 use crate::env::environment::Environment;
-use crate::env::spec::{Cell, Outcome, Spec};
+use crate::env::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::{Error, Result};
 use crate::grid::map::Map;
 use crate::grid::rules::{Action, Direction, Pose};
@@ -164,7 +164,7 @@ impl GridWorld {
     }
 
     /// Where the episode stands.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> EpisodeOutcome {
         self.state.outcomes[0]
     }
 
@@ -199,7 +199,7 @@ impl Environment for GridWorld {
         self.reset_on(map, random)
     }
 
-    fn step(&mut self, action: usize) -> Result<Outcome> {
+    fn step(&mut self, action: usize) -> Result<EpisodeOutcome> {
         if action >= self.actions.len() {
             let actions = self.actions.len();
             return Err(Error::NoSuchAction { action, actions });

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::map_order::map_of;
 use super::worlds::{AT_ONCE, Worlds, check_actions};
 use crate::env::random::{Stream, generator};
-use crate::env::spec::{Cell, Outcome, Spec};
+use crate::env::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::{Error, Result};
 use crate::grid::map::Map;
 use crate::grid::rules::Pose;
@@ -238,7 +238,7 @@ impl Worlds for GridWorlds {
         Ok(())
     }
 
-    fn outcome(&self, world: usize) -> Outcome {
+    fn outcome(&self, world: usize) -> EpisodeOutcome {
         let (block, i) = self.place(world);
         block.outcomes[i]
     }

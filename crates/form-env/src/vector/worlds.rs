@@ -3,7 +3,7 @@
 use form_core::{AtomId, AtomSet, Signature};
 use rayon::prelude::*;
 
-use crate::env::spec::{Cell, Outcome, Spec};
+use crate::env::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::{Error, Result};
 
 /// Many worlds of one environment, stepped together on all threads.
@@ -32,7 +32,7 @@ pub trait Worlds: Send + Sync {
     fn step(&mut self, actions: &[u8]) -> Result<()>;
 
     /// Where the episode of a world stands.
-    fn outcome(&self, world: usize) -> Outcome;
+    fn outcome(&self, world: usize) -> EpisodeOutcome;
 
     /// What the last step of a world, or the start of its episode, made true.
     fn labels(&self, world: usize) -> &AtomSet;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use form_env::{
-    Cell, Colour, Environment, Frame, GridWorld, Map, Maps, Outcome, Split, Stream, Task, Thing,
-    WorldOptions, builtin_tasks, generator, solution,
+    Cell, Colour, Environment, EpisodeOutcome, Frame, GridWorld, Map, Maps, Split, Stream, Task,
+    Thing, WorldOptions, builtin_tasks, generator, solution,
 };
 
 fn cells(task: &Task) -> impl Iterator<Item = Cell> + use<> {
@@ -192,12 +192,16 @@ fn every_map_can_be_solved() {
             let start = &mut generator(seed, Stream::Other(1));
             world.reset_on(map.clone(), start).unwrap();
             let actions = solution(&world, 2_000_000).unwrap();
-            let outcomes: Vec<Outcome> = (actions.iter())
+            let outcomes: Vec<EpisodeOutcome> = (actions.iter())
                 .map(|action| world.step(*action as usize).unwrap())
                 .collect();
             let (last, before) = outcomes.split_last().unwrap();
-            assert_eq!(*last, Outcome::Goal, "{}", task.name());
-            assert!(before.iter().all(|outcome| *outcome == Outcome::Running));
+            assert_eq!(*last, EpisodeOutcome::Goal, "{}", task.name());
+            assert!(
+                before
+                    .iter()
+                    .all(|outcome| *outcome == EpisodeOutcome::Running)
+            );
         }
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use form_core::{MachineStatus, Monitor};
 use form_env::{
-    Action, Cell, Direction, Environment, GridWorld, Maps, Outcome, Split, Stream, Task, Thing,
-    View, WorldOptions, builtin_tasks, generator,
+    Action, Cell, Direction, Environment, EpisodeOutcome, GridWorld, Maps, Split, Stream, Task,
+    Thing, View, WorldOptions, builtin_tasks, generator,
 };
 use proptest::prelude::*;
 
@@ -67,13 +67,13 @@ proptest! {
             // The labels, replayed through the ground truth, give the outcome.
             monitor.observe(task.truth(), world.labels());
             let told = match task.truth().machine().status(monitor.state()) {
-                MachineStatus::Accepted => Outcome::Goal,
-                MachineStatus::Rejected => Outcome::DeadEnd,
-                MachineStatus::Running => Outcome::Running,
+                MachineStatus::Accepted => EpisodeOutcome::Goal,
+                MachineStatus::Rejected => EpisodeOutcome::DeadEnd,
+                MachineStatus::Running => EpisodeOutcome::Running,
             };
             prop_assert_eq!(outcome, told, "after {} steps", i + 1);
             // Lava ends it.
-            prop_assert_eq!(here == Some(Thing::Lava), outcome == Outcome::DeadEnd);
+            prop_assert_eq!(here == Some(Thing::Lava), outcome == EpisodeOutcome::DeadEnd);
         }
     }
 
@@ -178,9 +178,9 @@ fn time_runs_out_after_the_last_step() {
     for step in 1..=7 {
         let outcome = world.step(Action::Left as usize).unwrap();
         let expected = if step < 5 {
-            Outcome::Running
+            EpisodeOutcome::Running
         } else {
-            Outcome::OutOfTime
+            EpisodeOutcome::OutOfTime
         };
         assert_eq!(outcome, expected, "step {step}");
         assert_eq!(world.steps(), step.min(5));

@@ -1,6 +1,6 @@
 //! The enumerations of a configuration: methods, presets, views, actions and starts.
 
-use form_rl::Roles;
+use form_rl::AssignmentMode;
 use serde::{Deserialize, Serialize};
 
 /// How a task is learnt.
@@ -45,11 +45,11 @@ impl Method {
     }
 
     /// How the work is shared out among agents.
-    pub fn roles(self) -> Roles {
+    pub fn assignment_mode(self) -> AssignmentMode {
         match self {
-            Self::Form | Self::Handcrafted | Self::Propositional => Roles::PerState,
-            Self::SinglePolicy => Roles::Single,
-            Self::Ppo | Self::RecurrentPpo => Roles::Unaided,
+            Self::Form | Self::Handcrafted | Self::Propositional => AssignmentMode::PerState,
+            Self::SinglePolicy => AssignmentMode::Single,
+            Self::Ppo | Self::RecurrentPpo => AssignmentMode::Unaided,
         }
     }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use form_env::{Actions, Starts, View, WorldOptions};
-use form_rl::{Credit, NetworkStyle, PpoConfig, Progress};
+use form_rl::{Architecture, Credit, PpoConfig, ProgressEncoding};
 use serde::{Deserialize, Serialize};
 
 pub use self::choices::{ActionsName, Method, Preset, StartsName, ViewName};
@@ -45,7 +45,7 @@ pub struct RunConfig {
     /// Where episodes start.
     pub starts: StartsName,
     /// How progress towards a `forall` is shown.
-    pub progress: Progress,
+    pub progress: ProgressEncoding,
     /// Who is rewarded.
     pub credit: Credit,
     /// Whether rewards are shaped by the distance to acceptance.
@@ -65,7 +65,7 @@ pub struct RunConfig {
     /// The training of policies.
     pub ppo: PpoConfig,
     /// Their networks.
-    pub network: NetworkStyle,
+    pub network: Architecture,
     /// Whose policies it begins with, if not with fresh ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferConfig>,

@@ -1,6 +1,8 @@
 //! The values of the presets `paper` and `fast`.
 
-use form_rl::{ActivationStyle, Credit, Initial, NetworkStyle, PpoConfig, Progress, Roles};
+use form_rl::{
+    Activation, Architecture, AssignmentMode, Credit, Initial, PpoConfig, ProgressEncoding,
+};
 
 use super::{
     ActionsName, EvaluationConfig, LearningConfig, Method, Preset, RunConfig, StartsName,
@@ -17,7 +19,7 @@ impl RunConfig {
     }
 
     fn paper(task: &str, method: Method) -> Self {
-        let per_state = method.roles() == Roles::PerState;
+        let per_state = method.assignment_mode() == AssignmentMode::PerState;
         Self {
             task: task.to_owned(),
             method,
@@ -29,9 +31,9 @@ impl RunConfig {
             view: ViewName::Symbols,
             actions: ActionsName::All,
             starts: StartsName::Anywhere,
-            progress: Progress::Bits,
+            progress: ProgressEncoding::Bits,
             credit: Credit::Shared,
-            shaping: method.roles() != Roles::Unaided,
+            shaping: method.assignment_mode() != AssignmentMode::Unaided,
             least_samples: 1024,
             machine: None,
             evaluation: EvaluationConfig::default(),
@@ -50,10 +52,10 @@ impl RunConfig {
                 true => PpoConfig::default(),
                 false => PpoConfig::single_policy(),
             },
-            network: NetworkStyle {
+            network: Architecture {
                 normalise: true,
                 memory: memory(method),
-                ..NetworkStyle::default()
+                ..Architecture::default()
             },
             transfer: None,
         }
@@ -66,7 +68,7 @@ impl RunConfig {
             worlds: 128,
             view: ViewName::Planes,
             actions: ActionsName::Moves,
-            progress: Progress::Plane,
+            progress: ProgressEncoding::Plane,
             credit: Credit::HandOver,
             least_samples: 512,
             stop: StopConfig {
@@ -89,11 +91,11 @@ impl RunConfig {
                 kl_coefficient: 0.0,
                 ..PpoConfig::default()
             },
-            network: NetworkStyle {
-                activation: ActivationStyle::Relu,
+            network: Architecture {
+                activation: Activation::Relu,
                 initial: Initial::Orthogonal,
                 memory: memory(method),
-                ..NetworkStyle::default()
+                ..Architecture::default()
             },
             ..Self::paper(task, method)
         }

@@ -2,7 +2,7 @@
 //! would be wrong with such a run.
 
 use anyhow::{Result, anyhow, bail};
-use form_rl::{Credit, Roles};
+use form_rl::{AssignmentMode, Credit};
 
 use super::RunConfig;
 
@@ -54,7 +54,7 @@ impl RunConfig {
             );
         }
         // Before there is a folder: whoever plays would say so, but only once a machine is known.
-        if self.method.roles() == Roles::PerState {
+        if self.method.assignment_mode() == AssignmentMode::PerState {
             if self.credit == Credit::HandOver && !self.shaping {
                 bail!(
                     "credit = \"hand-over\": rewards must be shaped, or only the last agent would earn any: set shaping = true, or credit = \"shared\""

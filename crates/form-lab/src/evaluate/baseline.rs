@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use form_env::{Shortest, Worlds};
-use form_rl::{Cast, Choice, Episode, Game, PlayConfig};
+use form_rl::{AgentAssignment, Choice, Episode, Game, PlayConfig};
 use rayon::prelude::*;
 
 use super::{EvaluationPlan, in_order};
@@ -40,8 +40,8 @@ pub(crate) fn random_success<A: EnvFactory>(
 ) -> Result<Option<f64>> {
     let layout = plan.layout();
     let worlds = envs.worlds(layout.worlds, plan.seed, plan.split)?;
-    let cast = Cast::unaided(worlds.signature(), worlds.spec())?;
-    let mut game = Game::new(worlds, cast, game_config(config), 0)?;
+    let assignment = AgentAssignment::unaided(worlds.signature(), worlds.spec())?;
+    let mut game = Game::new(worlds, assignment, game_config(config), 0)?;
     let rounds = PlayConfig {
         episodes: layout.rounds as u64,
         choice: Choice::Uniform,

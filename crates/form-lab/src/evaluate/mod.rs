@@ -9,8 +9,8 @@ mod failures;
 
 use anyhow::Result;
 use form_core::Machine;
-use form_env::{Outcome, Shortest, Split};
-use form_rl::{Agent, Choice, Episode, PlayConfig, Roles};
+use form_env::{EpisodeOutcome, Shortest, Split};
+use form_rl::{Agent, AssignmentMode, Choice, Episode, PlayConfig};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::baseline::{Start, random_success, starts};
@@ -18,7 +18,7 @@ pub use self::failures::Failures;
 
 use crate::config::RunConfig;
 use crate::env_factory::EnvFactory;
-use crate::game_setup::{cast, game};
+use crate::game_setup::{assignment, game};
 use crate::play_callback::PlayCallback;
 use crate::statistics::{CONFIDENCE, Interval, mean, mean_interval, proportion_interval};
 
@@ -162,7 +162,7 @@ pub(crate) fn evaluate_episodes<A: EnvFactory>(
     };
     evaluation.random = Some(random);
     evaluation.compare(&played, &starts, envs.step_limit());
-    let names = (config.method.roles() != Roles::Unaided).then_some(machine);
+    let names = (config.method.assignment_mode() != AssignmentMode::Unaided).then_some(machine);
     evaluation.failures = Failures::of(&played, &starts, names).failing();
     Ok(Some((evaluation, played)))
 }
@@ -217,13 +217,13 @@ pub(crate) fn play_with<A: EnvFactory>(
 ) -> Result<Option<Vec<Episode>>> {
     let layout = plan.layout();
     let worlds = envs.worlds(layout.worlds, plan.seed, plan.split)?;
-    let cast = cast(config, &worlds, machine)?;
+    let assignment = assignment(config, &worlds, machine)?;
     // As in training: as long as no machine is known that could accept, there is nothing to go by, and play is random.
-    let choice = match cast.roles() == Roles::Unaided || cast.can_accept() {
+    let choice = match assignment.mode() == AssignmentMode::Unaided || assignment.can_accept() {
         true => plan.choice,
         false => Choice::Uniform,
     };
-    let mut game = game(config, worlds, cast)?;
+    let mut game = game(config, worlds, assignment)?;
     let rounds = PlayConfig {
         episodes: layout.rounds as u64,
         choice,
@@ -275,9 +275,9 @@ fn count(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
         shortest_exact: false,
         ratio: None,
         impossible: 0,
-        dead_ends: count(&ended(Outcome::DeadEnd)),
-        out_of_time: count(&ended(Outcome::OutOfTime)),
-        cut_off: count(&ended(Outcome::Running)),
+        dead_ends: count(&ended(EpisodeOutcome::DeadEnd)),
+        out_of_time: count(&ended(EpisodeOutcome::OutOfTime)),
+        cut_off: count(&ended(EpisodeOutcome::Running)),
         refuted: count(&|episode: &Episode| episode.counterexample.is_some()),
         failures: Failures::default(),
     }

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use form_core::{BoundMachine, Monitor};
 use form_env::{
-    Action, Cell, Direction, Environment, GridWorld, Maps, Outcome, Shortest, Split, Stream, Task,
-    Worlds, generator, shortest,
+    Action, Cell, Direction, Environment, EpisodeOutcome, GridWorld, Maps, Shortest, Split, Stream,
+    Task, Worlds, generator, shortest,
 };
-use form_rl::{Choice, PlayConfig, Roles};
+use form_rl::{AssignmentMode, Choice, PlayConfig};
 use rand::RngExt;
 
 use crate::env_factory::{EnvFactory, GridEnvFactory};
-use crate::game_setup::{cast, game};
+use crate::game_setup::{assignment, game};
 use crate::run::SavedRun;
 
 /// Which episode is played, and how.
@@ -41,7 +41,7 @@ pub struct Recording {
     map: u64,
     split: Split,
     moments: Vec<Moment>,
-    outcome: Outcome,
+    outcome: EpisodeOutcome,
     shortest: Shortest,
 }
 
@@ -66,18 +66,18 @@ impl Recording {
         let mut worlds = envs.worlds(1, request.seed, request.split)?;
         worlds.start(0, map)?;
         let start = worlds.copy_of(0)?;
-        let cast = cast(&run.config, &worlds, &run.checkpoint.machine)?;
-        let knows_machine = cast.roles() != Roles::Unaided;
+        let assignment = assignment(&run.config, &worlds, &run.checkpoint.machine)?;
+        let knows_machine = assignment.mode() != AssignmentMode::Unaided;
         let machine = match knows_machine {
-            true => cast.machine().clone(),
+            true => assignment.bound_machine().clone(),
             false => envs.task().truth().clone(),
         };
         // As in training: without a machine that could accept, there is nothing to go by.
-        let choice = match knows_machine && !cast.can_accept() {
+        let choice = match knows_machine && !assignment.can_accept() {
             true => Choice::Uniform,
             false => request.choice,
         };
-        let mut game = game(&run.config, worlds, cast)?;
+        let mut game = game(&run.config, worlds, assignment)?;
         let config = PlayConfig {
             episodes: 1,
             choice,
@@ -159,10 +159,10 @@ impl Recording {
     /// How it ended: `completed in 87 steps (shortest 61)`.
     pub fn ending(&self) -> String {
         let how = match self.outcome {
-            Outcome::Goal => "completed in",
-            Outcome::DeadEnd => "dead end after",
-            Outcome::OutOfTime => "out of time after",
-            Outcome::Running => "cut off, the machine is wrong, after",
+            EpisodeOutcome::Goal => "completed in",
+            EpisodeOutcome::DeadEnd => "dead end after",
+            EpisodeOutcome::OutOfTime => "out of time after",
+            EpisodeOutcome::Running => "cut off, the machine is wrong, after",
         };
         let shortest = match self.shortest {
             Shortest::Exactly(steps) => format!(" (shortest {steps})"),

@@ -132,7 +132,7 @@ impl Panel<'_> {
         let is_last = step == steps;
         let (text, colour) = match is_last {
             false => (format!("step {step} of {steps}"), PALE),
-            true if self.recording.outcome == form_env::Outcome::Goal => {
+            true if self.recording.outcome == form_env::EpisodeOutcome::Goal => {
                 (self.recording.ending(), GOOD)
             }
             true => (self.recording.ending(), BAD),

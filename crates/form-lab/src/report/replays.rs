@@ -5,8 +5,8 @@
 
 use anyhow::Result;
 use form_core::{BoundMachine, Monitor, to_svg};
-use form_env::{Environment, Frame, GridWorld, Outcome, Split, Worlds};
-use form_rl::{Agent, Choice, Episode, Roles};
+use form_env::{Environment, EpisodeOutcome, Frame, GridWorld, Split, Worlds};
+use form_rl::{Agent, AssignmentMode, Choice, Episode};
 
 use super::data::{EvaluationData, FOR_THIS_PAGE, MachineData, ReplayData, RunData};
 use crate::env_factory::{EnvFactory, GridEnvFactory};
@@ -72,8 +72,8 @@ pub(super) fn add(
     callback: PlayCallback<'_>,
 ) -> Result<bool> {
     let envs = GridEnvFactory::new(&trained.config)?;
-    let bound = match trained.checkpoint.roles {
-        Roles::Unaided => None,
+    let bound = match trained.checkpoint.mode {
+        AssignmentMode::Unaided => None,
         _ => Some(trained.checkpoint.machine.bind(envs.task().signature())?),
     };
     let machine = bound
@@ -220,7 +220,7 @@ impl Stage<'_> {
                 Split::HeldOut => "held-out",
             },
             outcome: match episode.outcome {
-                Outcome::Running => "cut-off",
+                EpisodeOutcome::Running => "cut-off",
                 outcome => outcome.as_str(),
             },
             success: episode.is_success(),

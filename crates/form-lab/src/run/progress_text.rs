@@ -14,7 +14,7 @@ pub(super) fn snapshot<A: EnvFactory>(
 ) -> Result<Snapshot> {
     let random = trainer.random_success()?;
     let machine = trainer.machine();
-    let signature = trainer.game().cast().machine().signature();
+    let signature = trainer.game().assignment().bound_machine().signature();
     let last = trainer.state().evaluations.last;
     Ok(Snapshot {
         iteration: iteration.metrics.iteration,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use form_rl::Roles;
+use form_rl::AssignmentMode;
 use serde::{Deserialize, Serialize};
 
 use super::folder::RunFolder;
@@ -72,7 +72,7 @@ impl RunResult {
         writer: &RunWriter,
     ) -> Self {
         let (config, state, machine) = (trainer.config(), trainer.state(), trainer.machine());
-        let knows_one = config.method.roles() != Roles::Unaided;
+        let knows_one = config.method.assignment_mode() != AssignmentMode::Unaided;
         Self {
             ending: cause.as_str().to_owned(),
             message: cause.to_string(),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 use form_core::Signature;
-use form_rl::{Checkpoint, Roles};
+use form_rl::{AssignmentMode, Checkpoint};
 
 use super::folder::{FINAL, LATEST, RunFolder, TASK, TrainingLock};
 use super::result::RunResult;
@@ -108,7 +108,7 @@ impl<A: EnvFactory> Session<A> {
             if let Some(task) = &task {
                 keep_task(&folder.task(), task)?;
             }
-            if trainer.config().method.roles() != Roles::Unaided {
+            if trainer.config().method.assignment_mode() != AssignmentMode::Unaided {
                 write_machine(folder, 0, trainer.machine())?;
             }
             keep(folder)?;
@@ -174,7 +174,8 @@ impl<A: EnvFactory> Session<A> {
             config.iterations = iterations;
         }
         let envs = envs(&RunConfig::open(&folder.config())?)?;
-        let machine = (config.method.roles() != Roles::Unaided).then_some(&checkpoint.machine);
+        let machine = (config.method.assignment_mode() != AssignmentMode::Unaided)
+            .then_some(&checkpoint.machine);
         let recorded = RecordedRun::read(&folder, &metadata.state, &checkpoint.signature, machine)?;
         let trainer = Trainer::resume(
             config,
@@ -204,7 +205,12 @@ impl<A: EnvFactory> Session<A> {
         interrupt: Arc<AtomicBool>,
         remark: &str,
     ) -> Result<Self> {
-        let signature = trainer.game().cast().machine().signature().clone();
+        let signature = trainer
+            .game()
+            .assignment()
+            .bound_machine()
+            .signature()
+            .clone();
         let recorded = RecordedRun::read(&folder, trainer.state(), &signature, None)?;
         Self::with_recorded(trainer, folder, lock, interrupt, &recorded, remark)
     }
@@ -217,7 +223,12 @@ impl<A: EnvFactory> Session<A> {
         recorded: &RecordedRun,
         remark: &str,
     ) -> Result<Self> {
-        let signature = trainer.game().cast().machine().signature().clone();
+        let signature = trainer
+            .game()
+            .assignment()
+            .bound_machine()
+            .signature()
+            .clone();
         let mut writer = RunWriter::open(&folder, trainer.state(), &signature, recorded)?;
         writer.log(remark)?;
         Ok(Self {

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use form_env::Split;
-use form_rl::{Choice, Episode, Roles};
+use form_rl::{AssignmentMode, Choice, Episode};
 
 use super::{Iteration, Trainer};
 use crate::env_factory::EnvFactory;
@@ -42,7 +42,7 @@ pub(super) struct FixedEpisodes {
 impl<F: EnvFactory> Trainer<F> {
     /// Evaluates the current policies. The run itself does not change.
     pub fn evaluate(&mut self, plan: &EvaluationPlan) -> Result<Evaluation> {
-        let machine = self.game.cast().machine().machine();
+        let machine = self.game.assignment().machine();
         evaluate(&self.config, &self.envs, machine, &mut self.agents, plan)
     }
 
@@ -52,7 +52,7 @@ impl<F: EnvFactory> Trainer<F> {
         plan: &EvaluationPlan,
         callback: PlayCallback<'_>,
     ) -> Result<Option<Evaluation>> {
-        let machine = self.game.cast().machine().machine();
+        let machine = self.game.assignment().machine();
         let (config, envs) = (&self.config, &self.envs);
         evaluate_with(config, envs, machine, &mut self.agents, plan, callback)
     }
@@ -157,7 +157,8 @@ impl<F: EnvFactory> Trainer<F> {
         });
         self.fixed()?;
         let starts = (self.fixed.as_ref()).map_or(&[][..], |fixed| &fixed.starts);
-        let names = (self.config.method.roles() != Roles::Unaided).then(|| self.machine());
+        let names = (self.config.method.assignment_mode() != AssignmentMode::Unaided)
+            .then(|| self.machine());
         Ok(Some(Failures::of(&played, starts, names)))
     }
 
@@ -166,7 +167,7 @@ impl<F: EnvFactory> Trainer<F> {
         plan: &EvaluationPlan,
         callback: PlayCallback<'_>,
     ) -> Result<Option<Vec<Episode>>> {
-        let machine = self.game.cast().machine().machine();
+        let machine = self.game.assignment().machine();
         let (config, envs) = (&self.config, &self.envs);
         play_with(config, envs, machine, &mut self.agents, plan, callback)
     }

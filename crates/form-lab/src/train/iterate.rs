@@ -8,12 +8,12 @@ use anyhow::{Context, Result, bail};
 use form_core::{Kind, Machine, Trace};
 use form_env::{Worlds, generator};
 use form_learn::{LearnOutcome, Limits, StopReason};
-use form_rl::{Episode, Experience, PpoReport, Roles};
+use form_rl::{AssignmentMode, Episode, Experience, PpoReport};
 
 use super::timers::{Timers, timed};
 use super::{PolicyReuse, Purpose, Stalled, StopCause, Trainer, agents_for, stream};
 use crate::env_factory::EnvFactory;
-use crate::game_setup::cast;
+use crate::game_setup::assignment;
 use crate::metrics::{MetricsRow, PoliciesRow, TimingsRow};
 
 /// What one iteration brought.
@@ -132,7 +132,8 @@ impl<F: EnvFactory> Trainer<F> {
 
     /// Whether there is anything to act on: a machine that can accept, or a method that uses none.
     pub(super) fn has_policies(&self) -> bool {
-        self.config.method.roles() == Roles::Unaided || self.game.cast().can_accept()
+        self.config.method.assignment_mode() == AssignmentMode::Unaided
+            || self.game.assignment().can_accept()
     }
 
     /// Collects experience with the policies, or explores at random while no machine that can accept is known.
@@ -183,7 +184,7 @@ impl<F: EnvFactory> Trainer<F> {
         }
         // A machine that accepts too early hides the goals that would correct it: without a goal, no machine is better.
         let goal_known = self.traces.iter().any(|trace| trace.kind() == Kind::Goal);
-        if !goal_known && !self.game.cast().can_accept() {
+        if !goal_known && !self.game.assignment().can_accept() {
             return Ok(RelearnOutcome::NoGoalYet);
         }
         let limits = Limits {
@@ -207,13 +208,13 @@ impl<F: EnvFactory> Trainer<F> {
             ),
         };
         let time = start.elapsed();
-        let next = cast(&self.config, self.game.worlds(), &learnt.machine)?;
+        let next = assignment(&self.config, self.game.worlds(), &learnt.machine)?;
         let actions = self.game.worlds().actions().len();
-        let old = (std::mem::take(&mut self.agents), self.game.cast());
+        let old = (std::mem::take(&mut self.agents), self.game.assignment());
         let (agents, reused) =
             agents_for(&self.config, actions, &next, Some(old), &mut self.state)?;
         self.agents = agents;
-        self.game.recast(next)?;
+        self.game.reassign(next)?;
         self.state.relearnings += 1;
         Ok(RelearnOutcome::Machine(Box::new(RelearntMachine {
             machine: learnt.machine,
@@ -268,7 +269,7 @@ impl<F: EnvFactory> Trainer<F> {
             episodes: episodes.len() as u64,
             ended_success: mean(&|episode| f64::from(u8::from(episode.is_success()))),
             ended_length: mean(&|episode| episode.steps() as f64),
-            shaped_return: mean(&|episode| episode.earned),
+            shaped_return: mean(&|episode| episode.total_reward),
             states: machine.states().len() as u64,
             edges: machine.edges().len() as u64,
             relearnings: state.relearnings,

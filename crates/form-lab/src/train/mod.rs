@@ -21,7 +21,7 @@ use anyhow::{Context, Result};
 use form_core::{Machine, Trace};
 use form_env::{Split, Stream, Worlds, generator};
 use form_learn::{Learner, Options};
-use form_rl::{Agent, Cast, Checkpoint, Game, nothing_known};
+use form_rl::{Agent, AgentAssignment, Checkpoint, Game, nothing_known};
 
 pub use self::iterate::{Iteration, RelearntMachine};
 pub(crate) use self::policy_reuse::column_maps;
@@ -33,7 +33,7 @@ pub use self::train_state::{StopCause, TrainState};
 use self::evaluations::FixedEpisodes;
 use crate::config::{Method, RunConfig};
 use crate::env_factory::EnvFactory;
-use crate::game_setup::{cast, game};
+use crate::game_setup::{assignment, game};
 
 /// A run in memory.
 pub struct Trainer<F: EnvFactory> {
@@ -70,13 +70,13 @@ impl<F: EnvFactory> Trainer<F> {
         config.check()?;
         let worlds = envs.worlds(config.worlds, config.seed, Split::Training)?;
         let machine = first_machine(&config, &envs)?;
-        let cast = cast(&config, &worlds, &machine)?;
+        let assignment = assignment(&config, &worlds, &machine)?;
         let learner = Learner::new(worlds.signature(), &learner_options(&config));
         let mut state = TrainState::default();
         let actions = worlds.actions().len();
-        let (agents, _) = agents_for(&config, actions, &cast, None, &mut state)?;
+        let (agents, _) = agents_for(&config, actions, &assignment, None, &mut state)?;
         Ok(Self {
-            game: game(&config, worlds, cast)?,
+            game: game(&config, worlds, assignment)?,
             learner,
             envs,
             agents,
@@ -101,9 +101,9 @@ impl<F: EnvFactory> Trainer<F> {
     ) -> Result<Self> {
         let metadata = CheckpointMetadata::of(checkpoint)?;
         let mut run = Self::new(config, envs, interrupt)?;
-        let cast = cast(&run.config, run.game.worlds(), &checkpoint.machine)?;
+        let assignment = assignment(&run.config, run.game.worlds(), &checkpoint.machine)?;
         run.agents = checkpoint.agents(&run.config.ppo)?;
-        run.game.recast(cast)?;
+        run.game.reassign(assignment)?;
         // Version 0.1 assigned maps to worlds in another order: its worlds begin new episodes.
         if metadata.map_order == MAP_ORDER {
             checkpoint.restore(&mut run.game)?;
@@ -135,7 +135,7 @@ impl<F: EnvFactory> Trainer<F> {
 
     /// The current machine.
     pub fn machine(&self) -> &Machine {
-        self.game.cast().machine().machine()
+        self.game.assignment().machine()
     }
 
     /// The game.
@@ -212,15 +212,15 @@ fn learner_options(config: &RunConfig) -> Options {
 fn agents_for(
     config: &RunConfig,
     actions: usize,
-    cast: &Cast,
-    old: Option<(Vec<Agent>, &Cast)>,
+    assignment: &AgentAssignment,
+    old: Option<(Vec<Agent>, &AgentAssignment)>,
     state: &mut TrainState,
 ) -> Result<(Vec<Agent>, Vec<PolicyReuse>)> {
-    reuse_policies(cast, old, |role| {
+    reuse_policies(assignment, old, |role| {
         let number = state.agents_created;
         state.agents_created += 1;
         let mut random = generator(config.seed, stream(Purpose::NewAgent, number));
-        let network = config.network.network(&role.sight, actions);
+        let network = config.network.network(&role.encoder, actions);
         let sequence = config.network.sequence;
         let agent = Agent::new(&role.name, &network, sequence, &config.ppo, &mut random);
         agent.with_context(|| {

@@ -6,7 +6,7 @@
 
 use anyhow::Result;
 use form_core::{BoundMachine, StateId};
-use form_rl::{Agent, Cast, Role, Roles};
+use form_rl::{Agent, AgentAssignment, AssignmentMode, Role};
 
 /// Where the policy of a role comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,30 +19,31 @@ pub struct PolicyReuse {
 
 /// One agent per role: old agents whose sub-task survives, and new ones made by `new_agent`.
 pub fn reuse_policies(
-    cast: &Cast,
-    old: Option<(Vec<Agent>, &Cast)>,
+    assignment: &AgentAssignment,
+    old: Option<(Vec<Agent>, &AgentAssignment)>,
     mut new_agent: impl FnMut(&Role) -> Result<Agent>,
 ) -> Result<(Vec<Agent>, Vec<PolicyReuse>)> {
-    let (mut candidates, old_cast) = match old {
-        Some((agents, cast)) => (agents.into_iter().map(Some).collect(), Some(cast)),
+    let (mut candidates, old_assignment) = match old {
+        Some((agents, assignment)) => (agents.into_iter().map(Some).collect(), Some(assignment)),
         None => (Vec::new(), None),
     };
     let mut agents = Vec::new();
     let mut reused = Vec::new();
-    for (place, role) in cast.parts().iter().enumerate() {
-        let survivor = old_cast.and_then(|old| survivor(cast, place, old, &candidates));
+    for (place, role) in assignment.roles().iter().enumerate() {
+        let survivor = old_assignment.and_then(|old| survivor(assignment, place, old, &candidates));
         let inherited = survivor.and_then(|place| candidates[place].take());
         let from = inherited.as_ref().map(|agent| agent.name().to_owned());
-        let agent = match (inherited, cast.roles()) {
-            (Some(mut agent), Roles::PerState) => {
+        let agent = match (inherited, assignment.mode()) {
+            (Some(mut agent), AssignmentMode::PerState) => {
                 agent.rename(&role.name);
                 agent
             }
             (Some(old), _) => {
                 let mut agent = new_agent(role)?;
-                let names = old_cast.map(|cast| (indicators(cast, 0), states(cast)));
+                let names = old_assignment
+                    .map(|assignment| (indicators(assignment, 0), states(assignment)));
                 let (indicators_before, states_before) = names.unwrap_or_default();
-                let maps = column_maps(cast, 0, &indicators_before, &states_before);
+                let maps = column_maps(assignment, 0, &indicators_before, &states_before);
                 agent.inherit(old.network(), &maps);
                 agent
             }
@@ -56,33 +57,38 @@ pub fn reuse_policies(
 }
 
 /// The old agent with the sub-task of a role.
-fn survivor(cast: &Cast, place: usize, old: &Cast, candidates: &[Option<Agent>]) -> Option<usize> {
-    if cast.roles() != Roles::PerState {
+fn survivor(
+    assignment: &AgentAssignment,
+    place: usize,
+    old: &AgentAssignment,
+    candidates: &[Option<Agent>],
+) -> Option<usize> {
+    if assignment.mode() != AssignmentMode::PerState {
         return candidates.iter().position(Option::is_some);
     }
-    let wanted = sub_task(cast.machine(), state_of(cast, place)?);
+    let wanted = sub_task(assignment.bound_machine(), state_of(assignment, place)?);
     // A state without outgoing edges has no sub-task.
     if wanted.is_empty() {
         return None;
     }
     (0..candidates.len()).find(|candidate| {
         candidates[*candidate].is_some()
-            && old.parts()[*candidate].sight == cast.parts()[place].sight
+            && old.roles()[*candidate].encoder == assignment.roles()[place].encoder
             && state_of(old, *candidate)
-                .is_some_and(|state| sub_task(old.machine(), state) == wanted)
+                .is_some_and(|state| sub_task(old.bound_machine(), state) == wanted)
     })
 }
 
-fn state_of(cast: &Cast, place: usize) -> Option<StateId> {
-    let machine = cast.machine().machine();
+fn state_of(assignment: &AgentAssignment, place: usize) -> Option<StateId> {
+    let machine = assignment.machine();
     machine
         .state_ids()
-        .find(|state| cast.agent(*state) == Some(place))
+        .find(|state| assignment.agent(*state) == Some(place))
 }
 
 /// For each input beside the world: the old column of each of its new columns, if it had one.
 pub(crate) fn column_maps(
-    cast: &Cast,
+    assignment: &AgentAssignment,
     place: usize,
     indicators_before: &[String],
     states_before: &[String],
@@ -90,22 +96,22 @@ pub(crate) fn column_maps(
     [
         (
             "indicators",
-            columns(&indicators(cast, place), indicators_before),
+            columns(&indicators(assignment, place), indicators_before),
         ),
-        ("machine", columns(&states(cast), states_before)),
+        ("machine", columns(&states(assignment), states_before)),
     ]
 }
 
 /// The ground atoms that a role has indicators for.
-fn indicators(cast: &Cast, place: usize) -> Vec<String> {
-    let signature = cast.machine().signature();
-    let bits = cast.parts()[place].sight.bits().iter();
+fn indicators(assignment: &AgentAssignment, place: usize) -> Vec<String> {
+    let signature = assignment.bound_machine().signature();
+    let bits = assignment.roles()[place].encoder.bits().iter();
     bits.map(|atom| signature.atom(*atom).to_string()).collect()
 }
 
 /// The names of the machine's states.
-fn states(cast: &Cast) -> Vec<String> {
-    let states = cast.machine().machine().states().iter();
+fn states(assignment: &AgentAssignment) -> Vec<String> {
+    let states = assignment.machine().states().iter();
     states.map(ToString::to_string).collect()
 }
 

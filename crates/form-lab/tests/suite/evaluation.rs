@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use form_env::{Outcome, Split};
+use form_env::{EpisodeOutcome, Split};
 use form_lab::{
     Display, EvaluationPlan, GridEnvFactory, Method, RunFolder, SavedRun, Session, Trainer,
     evaluate, play,
@@ -60,7 +60,7 @@ fn the_episodes_are_the_first_of_their_worlds_whatever_they_came_to() {
     let numbers: Vec<(u64, usize)> = (played.iter()).map(|one| (one.number, one.world)).collect();
     let expected: Vec<_> = (0..515).map(|i| ((i / 258) as u64, i % 258)).collect();
     assert_eq!(numbers, expected);
-    let [goals, late] = [Outcome::Goal, Outcome::OutOfTime]
+    let [goals, late] = [EpisodeOutcome::Goal, EpisodeOutcome::OutOfTime]
         .map(|outcome| played.iter().filter(|one| one.outcome == outcome).count());
     assert!(goals > 0 && late > 0, "{goals} {late}");
 }

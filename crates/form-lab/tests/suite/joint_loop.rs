@@ -33,7 +33,7 @@ fn the_machine_of_the_task_is_learnt_from_nothing() {
         assert!(iteration.relearnt.is_none() || iteration.policies.is_empty());
         // No trace that was kept is contradicted by the machine that was learnt last.
         if learnt > 0 {
-            let machine = run.game().cast().machine();
+            let machine = run.game().assignment().bound_machine();
             assert!((run.traces().iter()).all(|trace| trace.disagreement(machine).is_none()));
         }
         assert_eq!(

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use form_core::{AtomSet, Signature};
 use form_env::{
-    Environment, Error, Feature, GridWorld, GridWorlds, Outcome, Result, Spec, Split, Worlds,
+    Environment, EpisodeOutcome, Error, Feature, GridWorld, GridWorlds, Result, Spec, Split, Worlds,
 };
 use form_lab::{
     CopiesEnvFactory, Display, EnvFactory, EvaluationPlan, Finish, GridEnvFactory, Method,
@@ -28,7 +28,7 @@ struct Lottery {
     labels: AtomSet,
     wins: bool,
     steps: u32,
-    outcome: Outcome,
+    outcome: EpisodeOutcome,
 }
 
 /// The steps of an episode that cannot be completed: many times as many as a world takes in an iteration.
@@ -51,7 +51,7 @@ impl Lottery {
             labels: AtomSet::new(),
             wins: false,
             steps: 0,
-            outcome: Outcome::Running,
+            outcome: EpisodeOutcome::Running,
         }
     }
 }
@@ -75,7 +75,7 @@ impl Environment for Lottery {
         Ok(())
     }
 
-    fn step(&mut self, action: usize) -> Result<Outcome> {
+    fn step(&mut self, action: usize) -> Result<EpisodeOutcome> {
         if action >= self.actions.len() {
             let actions = self.actions.len();
             return Err(Error::NoSuchAction { action, actions });
@@ -87,9 +87,9 @@ impl Environment for Lottery {
         self.steps += 1;
         if self.wins {
             self.labels.extend(self.signature.id_of_text("won"));
-            self.outcome = Outcome::Goal;
+            self.outcome = EpisodeOutcome::Goal;
         } else if self.steps >= LIMIT {
-            self.outcome = Outcome::OutOfTime;
+            self.outcome = EpisodeOutcome::OutOfTime;
         }
         Ok(self.outcome)
     }
@@ -209,11 +209,11 @@ fn chance(start: &GridWorld) -> f64 {
                 let share = share / actions as f64;
                 let mut after = world.clone();
                 match after.step(action).unwrap() {
-                    Outcome::Goal => completed += share,
-                    Outcome::Running => {
+                    EpisodeOutcome::Goal => completed += share,
+                    EpisodeOutcome::Running => {
                         next.entry(key(&after)).or_insert((after, 0.0)).1 += share;
                     }
-                    Outcome::DeadEnd | Outcome::OutOfTime => {}
+                    EpisodeOutcome::DeadEnd | EpisodeOutcome::OutOfTime => {}
                 }
             }
         }

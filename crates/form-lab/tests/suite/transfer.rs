@@ -14,7 +14,7 @@ use form_lab::{
     RunConfig, SavedRun, Session, Trainer, begin_transfer, evaluate, inherit, read_rows,
     transfer_config,
 };
-use form_rl::{Agent, Choice, Fate, Network};
+use form_rl::{Agent, Choice, Network, WeightOrigin};
 
 /// The copy of the checkpoint that policies come from.
 const ORIGIN: &str = "origin.safetensors";
@@ -167,11 +167,14 @@ fn indicators_are_adapted_column_by_column_by_the_names_of_atoms() {
     by_place.inherit(policy(&source, "u0"), &[]);
     assert_ne!(bits(found), bits(&by_place));
     let adapted: Vec<_> = (report[0].tensors.iter())
-        .filter(|tensor| tensor.fate != Fate::Loaded)
+        .filter(|tensor| tensor.origin != WeightOrigin::Loaded)
         .collect();
     assert_eq!(adapted.len(), 1);
     assert_eq!(adapted[0].tensor, "indicators.0.weight");
-    assert_eq!(adapted[0].fate, Fate::Adapted { kept: 2, fresh: 0 });
+    assert_eq!(
+        adapted[0].origin,
+        WeightOrigin::Adapted { kept: 2, fresh: 0 }
+    );
     assert_eq!(
         report[0].reason,
         "it waits for other atoms (gone: blue(o1))"

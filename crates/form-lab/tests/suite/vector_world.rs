@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use form_core::{AtomSet, Signature};
-use form_env::{Copies, Environment, Error, Feature, Outcome, Result, Spec, Split, Worlds};
+use form_env::{Copies, Environment, EpisodeOutcome, Error, Feature, Result, Spec, Split, Worlds};
 use form_lab::{
     CopiesEnvFactory, Display, EnvFactory, EvaluationPlan, Finish, Method, Preset, Resumed,
     RunConfig, SavedRun, Session, Trainer, evaluate,
@@ -23,7 +23,7 @@ struct Room {
     noise: f32,
     steps: usize,
     labels: AtomSet,
-    outcome: Outcome,
+    outcome: EpisodeOutcome,
 }
 
 const ATOMS: [&str; 3] = ["lamp(l0)", "lamp(l1)", "door"];
@@ -46,7 +46,7 @@ impl Room {
             noise: 0.0,
             steps: 0,
             labels: AtomSet::new(),
-            outcome: Outcome::Running,
+            outcome: EpisodeOutcome::Running,
         }
     }
 }
@@ -72,7 +72,7 @@ impl Environment for Room {
         Ok(())
     }
 
-    fn step(&mut self, action: usize) -> Result<Outcome> {
+    fn step(&mut self, action: usize) -> Result<EpisodeOutcome> {
         if action >= ATOMS.len() {
             let actions = ATOMS.len();
             return Err(Error::NoSuchAction { action, actions });
@@ -84,9 +84,9 @@ impl Environment for Room {
         self.labels.extend(self.signature.id_of_text(ATOMS[action]));
         self.steps += 1;
         self.outcome = match (action, self.lit) {
-            (2, [true, true]) => Outcome::Goal,
-            _ if self.steps == 12 => Outcome::OutOfTime,
-            _ => Outcome::Running,
+            (2, [true, true]) => EpisodeOutcome::Goal,
+            _ if self.steps == 12 => EpisodeOutcome::OutOfTime,
+            _ => EpisodeOutcome::Running,
         };
         if let Some(lamp) = self.lit.get_mut(action) {
             *lamp = true;
@@ -146,7 +146,7 @@ fn networks_do_without_a_picture() {
             }
             // Indicators, where there is a machine with a `forall`: there is nothing to draw a plane over.
             if method == Method::Handcrafted {
-                let bits = run.game().cast().parts()[0].sight.bits().len();
+                let bits = run.game().assignment().roles()[0].encoder.bits().len();
                 assert_eq!(bits, 2, "{preset:?}");
             }
         }

@@ -66,7 +66,7 @@ impl<'a> Batch<'a> {
             size("selected observations", data, beyond + 1)?;
         }
         let steps = self.steps.max(1);
-        size("steps a sequence", self.steps, steps)?;
+        size("steps per sequence", self.steps, steps)?;
         size(
             "samples in whole sequences",
             samples,
@@ -75,12 +75,16 @@ impl<'a> Batch<'a> {
         if network.is_recurrent() {
             size("marks of episodes' starts", self.starts.len(), data)?;
             size(
-                "numbers of recurrent states",
+                "numbers of hidden states",
                 self.states.len(),
                 samples / steps * network.state(),
             )?;
         } else {
-            size("steps a sequence without a recurrent layer", self.steps, 1)?;
+            size(
+                "steps per sequence without a recurrent layer",
+                self.steps,
+                1,
+            )?;
         }
         Ok(samples)
     }
@@ -99,7 +103,7 @@ pub struct Outputs {
 
 /// A block's outputs, and where a loss writes its gradient with respect to them.
 #[derive(Debug)]
-pub struct Judged<'a> {
+pub struct LossInput<'a> {
     /// The samples' places in the data.
     pub places: &'a [usize],
     /// The actor's logits, a row of actions a sample.
@@ -118,7 +122,7 @@ pub trait Loss: Sync {
     type Sum: Default + AddAssign + Send;
 
     /// The sum over a block, and the gradient of the loss.
-    fn block(&self, judged: Judged<'_>) -> Self::Sum;
+    fn block(&self, input: LossInput<'_>) -> Self::Sum;
 }
 
 #[derive(Debug)]
@@ -296,7 +300,7 @@ impl Work {
         let mut d_logits = std::mem::take(&mut self.d_logits);
         let mut d_values = std::mem::take(&mut self.d_values);
         let (logits, values) = network.outputs(self);
-        let sum = loss.block(Judged {
+        let sum = loss.block(LossInput {
             places: &self.block.places,
             logits,
             values,

@@ -14,12 +14,12 @@ pub struct Inheritance {
     /// Its name, as in the file.
     pub tensor: String,
     /// What became of it.
-    pub fate: Fate,
+    pub origin: WeightOrigin,
 }
 
 /// What can become of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum WeightOrigin {
     /// It was taken as it was.
     Loaded,
     /// It belongs to an input of other numbers or channels.
@@ -53,7 +53,7 @@ impl Network {
         other: &Self,
         columns: &[(&str, Vec<Option<usize>>)],
     ) -> Vec<Inheritance> {
-        let mut fates = Vec::new();
+        let mut inherited = Vec::new();
         for tensor in self.tensors().to_vec() {
             let plan = self.plan(&tensor, other, columns);
             if let (Ok(plan), Some(from)) = (&plan, other.tensor(&tensor.name)) {
@@ -69,21 +69,21 @@ impl Network {
             let width = other
                 .tensor(&tensor.name)
                 .and_then(|from| from.shape.last().copied());
-            fates.push(Inheritance {
-                fate: fate(plan, width),
+            inherited.push(Inheritance {
+                origin: origin(plan, width),
                 tensor: tensor.name,
             });
         }
-        self.inherit_normalisation(other, columns, &mut fates);
-        let known = |name: &String| fates.iter().any(|fate| fate.tensor == *name);
+        self.inherit_normalisation(other, columns, &mut inherited);
+        let known = |name: &String| inherited.iter().any(|one| one.tensor == *name);
         let theirs = (other.tensors().iter().map(|tensor| tensor.name.clone()))
             .chain(other.normalisations().flat_map(Normalisation::names));
         let unused: Vec<String> = theirs.filter(|name| !known(name)).collect();
-        fates.extend(unused.into_iter().map(|tensor| Inheritance {
+        inherited.extend(unused.into_iter().map(|tensor| Inheritance {
             tensor,
-            fate: Fate::Unused,
+            origin: WeightOrigin::Unused,
         }));
-        fates
+        inherited
     }
 
     fn tensor(&self, name: &str) -> Option<&Tensor> {
@@ -133,7 +133,7 @@ impl Network {
         &mut self,
         other: &Self,
         columns: &[(&str, Vec<Option<usize>>)],
-        fates: &mut Vec<Inheritance>,
+        inherited: &mut Vec<Inheritance>,
     ) {
         for own in self.normalisations_mut().iter_mut().flatten() {
             let from = other.normalisations().find(|from| from.name == own.name);
@@ -150,10 +150,10 @@ impl Network {
                 };
                 own.set(plan.iter().zip(own.moments()).map(take).collect());
             }
-            let fate = fate(plan, from.map(|from| from.moments().len()));
-            fates.extend(own.names().into_iter().map(|tensor| Inheritance {
+            let origin = origin(plan, from.map(|from| from.moments().len()));
+            inherited.extend(own.names().into_iter().map(|tensor| Inheritance {
                 tensor,
-                fate: fate.clone(),
+                origin: origin.clone(),
             }));
         }
     }
@@ -184,18 +184,18 @@ fn mapped(
     Ok(list.clone())
 }
 
-fn fate(plan: Plan, from_width: Option<usize>) -> Fate {
+fn origin(plan: Plan, from_width: Option<usize>) -> WeightOrigin {
     let plan = match plan {
         Ok(plan) => plan,
-        Err(reason) => return Fate::Fresh { reason },
+        Err(reason) => return WeightOrigin::Fresh { reason },
     };
     let mut places = plan.iter().enumerate();
     let same = places.all(|(place, from)| *from == Some(place));
     if same && from_width == Some(plan.len()) {
-        return Fate::Loaded;
+        return WeightOrigin::Loaded;
     }
     let kept = plan.iter().flatten().count();
-    Fate::Adapted {
+    WeightOrigin::Adapted {
         kept,
         fresh: plan.len() - kept,
     }

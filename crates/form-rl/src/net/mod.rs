@@ -28,9 +28,9 @@ mod tile;
 mod vector;
 mod weights;
 
-pub use batch::{Batch, Engine, Judged, Loss, Outputs};
+pub use batch::{Batch, Engine, Loss, LossInput, Outputs};
 pub use config::{ImageConfig, LayerConfig, NetworkConfig, VectorConfig};
-pub use inherit::{Fate, Inheritance};
+pub use inherit::{Inheritance, WeightOrigin};
 pub use initial::Initial;
 pub use matmul::matrix_flops;
 pub use network::Network;

@@ -11,7 +11,7 @@ use std::path::Path;
 use super::config::NetworkConfig;
 use super::network::Network;
 use super::normalise::Moments;
-use crate::checkpoint::bundle::Bundle;
+use crate::bundle::Bundle;
 use crate::{Error, Result};
 
 /// The configuration's place in the metadata.

@@ -2,7 +2,7 @@
 
 use form_core::{Machine, Signature};
 use form_env::{GridWorlds, Maps, Split, Stream, Task, WorldOptions, Worlds, generator};
-use form_rl::{Agent, Cast, Progress, Roles};
+use form_rl::{Agent, AgentAssignment, AssignmentMode, ProgressEncoding};
 
 use super::reuse_policies;
 use crate::config::{Method, Preset, RunConfig};
@@ -13,19 +13,19 @@ fn worlds() -> GridWorlds {
     GridWorlds::new(task, maps, WorldOptions::default(), 1, 1).unwrap()
 }
 
-fn cast(worlds: &GridWorlds, roles: Roles, machine: &str) -> Cast {
+fn assignment(worlds: &GridWorlds, roles: AssignmentMode, machine: &str) -> AgentAssignment {
     let machine: Machine = machine.parse().unwrap();
     let signature: &Signature = worlds.signature();
     let bound = machine.bind(signature).unwrap();
-    Cast::new(bound, roles, Progress::Bits, worlds.spec())
+    AgentAssignment::new(bound, roles, ProgressEncoding::Bits, worlds.spec())
 }
 
 /// Agents whose weights all differ.
-fn agents(config: &RunConfig, cast: &Cast, first: u64) -> Vec<Agent> {
+fn agents(config: &RunConfig, assignment: &AgentAssignment, first: u64) -> Vec<Agent> {
     let mut number = first;
-    let (agents, reused) = reuse_policies(cast, None, |part| {
+    let (agents, reused) = reuse_policies(assignment, None, |part| {
         number += 1;
-        let network = config.network.network(&part.sight, 3);
+        let network = config.network.network(&part.encoder, 3);
         let mut random = generator(1, Stream::Other(number));
         Ok(Agent::new(
             &part.name,
@@ -50,8 +50,8 @@ fn survivors(old: &str, new: &str) -> Vec<(String, Option<String>)> {
     let config = RunConfig::new("all-yellow", Method::Form, Preset::Paper);
     let worlds = worlds();
     let (old, new) = (
-        cast(&worlds, Roles::PerState, old),
-        cast(&worlds, Roles::PerState, new),
+        assignment(&worlds, AssignmentMode::PerState, old),
+        assignment(&worlds, AssignmentMode::PerState, new),
     );
     let before = agents(&config, &old, 0);
     let old_names: Vec<String> = before.iter().map(|agent| agent.name().to_owned()).collect();
@@ -140,8 +140,8 @@ fn a_single_policy_keeps_what_fits() {
     let config = RunConfig::new("all-yellow", Method::SinglePolicy, Preset::Paper);
     let worlds = worlds();
     let longer = "initial u0\naccept u_acc\nu0 -> u1 : exists X. blue(X)\nu1 -> u2 : forall X. yellow(X)\nu2 -> u_acc : goal\n";
-    let old = cast(&worlds, Roles::Single, ALL_YELLOW);
-    let new = cast(&worlds, Roles::Single, longer);
+    let old = assignment(&worlds, AssignmentMode::Single, ALL_YELLOW);
+    let new = assignment(&worlds, AssignmentMode::Single, longer);
     let before = agents(&config, &old, 0);
     let old_weights = weights(&before).remove(0);
     let mut fresh = agents(&config, &new, 100).into_iter();

@@ -1,9 +1,11 @@
-//! Everything that a run needs in order to go on, in one file: the machine, its signature, one policy a state with its optimiser
-//! and normalisation, what agents have yet to learn from, the generator, and where every world stands.
+//! Checkpoints: everything that a run needs to resume, in one file. The machine, its signature, one policy per agent with its
+//! optimiser and normalisation, pending samples, the random generator, and the state of every world.
 //!
-//! Tensors are called after their agents: `u0.image.0.weight`, so that Python reads a policy as it reads any other. The rest has
-//! names with a `/`, but for the checksum `crc32`. The description stands in the metadata, under `form`, with the version of the
-//! format. A world is brought back to where it was by taking its actions again.
+//! A policy's tensors have the agent's name as prefix (`u0.image.0.weight`), so that Python reads them like those of any policy.
+//! The other tensors have names with a `/`, except the checksum `crc32`. The metadata hold the description under `form`, with the
+//! version of the format. Worlds are restored by replaying their actions.
+
+mod game_snapshot;
 
 use std::path::{Path, PathBuf};
 
@@ -12,43 +14,43 @@ use form_env::{Random, Worlds};
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 
-use super::bundle::Bundle;
-use super::standing::{Standing, experience, put_experience};
-use crate::agents::cast::Roles;
+use self::game_snapshot::{GameSnapshot, experience, put_experience};
+use crate::agents::agent_assignment::AssignmentMode;
+use crate::bundle::Bundle;
 use crate::{Adam, Agent, Error, Game, Network, NetworkConfig, PpoConfig, Result};
 
-/// The version of the format. A file of another one is refused.
+/// The version of the format. Files of other versions are rejected.
 const VERSION: u32 = 1;
 
-/// The description's place in the metadata.
+/// The key of the description in the metadata.
 const DESCRIPTION: &str = "form";
 
-/// The tensors with the generator's seed, and with its stream and its position in it, low bits first.
+/// The tensors of the generator: its seed; its stream and the position in it, low bits first.
 const SEED: &str = "generator/seed";
 const POSITION: &str = "generator/position";
 
-/// A file that was read.
+/// A checkpoint that was read.
 #[derive(Debug)]
 pub struct Checkpoint {
     /// The machine.
     pub machine: Machine,
-    /// The atoms that could be observed.
+    /// The observable atoms.
     pub signature: Signature,
-    /// How the work was shared out.
-    pub roles: Roles,
-    /// One policy an agent.
+    /// How agents are assigned to states.
+    pub mode: AssignmentMode,
+    /// One policy per agent.
     pub policies: Vec<Policy>,
-    /// What the writer had to say.
+    /// Free text of the writer.
     pub notes: String,
     path: PathBuf,
     bundle: Bundle,
     agents: Vec<AgentDescription>,
 }
 
-/// A policy, and what its indicators are about.
+/// A policy, with the meaning of its indicators.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// The name of its state, or of its part.
+    /// The name of its role.
     pub name: String,
     /// The network.
     pub network: Network,
@@ -62,12 +64,12 @@ struct Description {
     version: u32,
     machine: String,
     signature: Vec<String>,
-    roles: Roles,
+    roles: AssignmentMode,
     agents: Vec<AgentDescription>,
     notes: String,
 }
 
-/// Only the version, whatever else a file of another version says.
+/// The version alone: descriptions of other versions may have other fields.
 #[derive(Deserialize)]
 struct Version {
     version: u32,
@@ -85,7 +87,7 @@ struct AgentDescription {
 }
 
 impl Checkpoint {
-    /// Writes where a game, its agents and the generator of its choices stand, all or nothing.
+    /// Writes the state of a game, its agents and its random generator, atomically.
     pub fn save<W: Worlds>(
         path: &Path,
         game: &Game<W>,
@@ -93,31 +95,31 @@ impl Checkpoint {
         random: &Random,
         notes: &str,
     ) -> Result<()> {
-        game.expect(agents.iter().map(|agent| (agent.name(), agent.network())))?;
-        let cast = game.cast();
-        let signature = cast.machine().signature();
+        game.check_agents(agents.iter().map(|agent| (agent.name(), agent.network())))?;
+        let assignment = game.assignment();
+        let signature = assignment.bound_machine().signature();
         let mut bundle = Bundle::default();
         let mut described = Vec::new();
-        for (agent, part) in agents.iter().zip(cast.parts()) {
-            let name = &part.name;
+        for (agent, role) in agents.iter().zip(assignment.roles()) {
+            let name = &role.name;
             agent.network().put_into(&mut bundle, &format!("{name}."));
-            let (means, squares) = agent.adam.memory();
+            let (means, squares) = agent.adam.moments();
             bundle.put_numbers(&format!("{name}/adam.means"), means);
             bundle.put_numbers(&format!("{name}/adam.squares"), squares);
             bundle.put_numbers(&format!("{name}/kl_coefficient"), &[agent.kl_coefficient]);
-            put_experience(&mut bundle, &format!("{name}/waiting."), &agent.waiting);
+            put_experience(&mut bundle, &format!("{name}/waiting."), &agent.pending);
             described.push(AgentDescription {
                 name: name.clone(),
                 network: agent.network().config().clone(),
                 sequence: agent.sequence(),
-                indicators: (part.sight.bits().iter())
+                indicators: (role.encoder.bits().iter())
                     .map(|atom| signature.atom(*atom).to_string())
                     .collect(),
                 frozen: agent.is_frozen(),
                 optimiser_steps: agent.adam.steps(),
             });
         }
-        Standing::put_into(&mut bundle, game);
+        GameSnapshot::put_into(&mut bundle, game);
         let position = random.get_word_pos();
         let position = [
             random.get_stream(),
@@ -128,12 +130,12 @@ impl Checkpoint {
         bundle.put_counts(POSITION, &position);
         let description = Description {
             version: VERSION,
-            machine: cast.machine().machine().to_string(),
+            machine: assignment.machine().to_string(),
             signature: signature
                 .ids()
                 .map(|id| signature.atom(id).to_string())
                 .collect(),
-            roles: cast.roles(),
+            roles: assignment.mode(),
             agents: described,
             notes: notes.to_owned(),
         };
@@ -173,7 +175,7 @@ impl Checkpoint {
         Ok(Self {
             machine: description.machine.parse().map_err(core)?,
             signature: Signature::parse(&description.signature).map_err(core)?,
-            roles: description.roles,
+            mode: description.roles,
             policies,
             notes: description.notes,
             path: path.to_owned(),
@@ -189,7 +191,7 @@ impl Checkpoint {
         }
     }
 
-    /// The agents as they were.
+    /// The agents, restored.
     pub fn agents(&self, ppo: &PpoConfig) -> Result<Vec<Agent>> {
         let agents = self.agents.iter().zip(&self.policies);
         agents
@@ -219,15 +221,15 @@ impl Checkpoint {
             ));
         }
         let rate = ppo.learning_rate;
-        agent.adam = Adam::remember(described.optimiser_steps, means, squares, rate);
+        agent.adam = Adam::restore(described.optimiser_steps, means, squares, rate);
         agent.kl_coefficient = *(bundle.numbers(&format!("{name}/kl_coefficient"))?)
             .first()
             .ok_or_else(|| format!("no weight of the divergence for `{name}`"))?;
-        agent.waiting = experience(bundle, &format!("{name}/waiting."), &policy.network)?;
+        agent.pending = experience(bundle, &format!("{name}/waiting."), &policy.network)?;
         Ok(agent)
     }
 
-    /// The generator as it was.
+    /// The random generator, restored.
     pub fn generator(&self) -> Result<Random> {
         let problem = |problem: String| self.mismatch(problem);
         let seed = self.bundle.bytes(SEED).map_err(problem)?;
@@ -243,36 +245,38 @@ impl Checkpoint {
         }
     }
 
-    /// Brings a game to where it was. It must be played by the same rules with the same machine, in worlds of the same seed and
-    /// number. One whose worlds turn out to be others is left at no particular place.
+    /// Restores the state of a game, which must have the same configuration and machine, and worlds of the same seed and number. If
+    /// its worlds turn out to differ, the state of the game is unspecified.
     pub fn restore<W: Worlds>(&self, game: &mut Game<W>) -> Result<()> {
         self.expect(game)?;
         let problem = |problem| self.mismatch(problem);
-        let standing = Standing::take_from(&self.bundle, game).map_err(problem)?;
-        game.replay(&standing.worlds)?;
-        if let Some(world) = standing.first_other_view(&game.worlds) {
+        let snapshot = GameSnapshot::take_from(&self.bundle, game).map_err(problem)?;
+        game.replay(&snapshot.worlds)?;
+        if let Some(world) = snapshot.first_other_view(&game.worlds) {
             return Err(self.mismatch(format!(
                 "world {world} is another one than that which was saved: of another seed, task or view"
             )));
         }
-        let places = standing.parts.into_iter().zip(standing.memories);
-        for (player, (parts, memory)) in game.players.iter_mut().zip(places) {
-            (player.parts, player.memory) = (parts, memory);
+        let places = (snapshot.trajectories.into_iter()).zip(snapshot.hidden_states);
+        for (slot, (trajectories, hidden_state)) in game.slots.iter_mut().zip(places) {
+            (slot.trajectories, slot.hidden_state) = (trajectories, hidden_state);
         }
         Ok(())
     }
 
-    /// Refuses a game of another machine, or one in which the agents have another part.
+    /// Rejects a game with another machine or other roles.
     fn expect<W: Worlds>(&self, game: &Game<W>) -> Result<()> {
-        let (cast, machine) = (game.cast(), game.cast().machine());
-        if cast.roles() != self.roles || machine.machine().to_string() != self.machine.to_string() {
+        let assignment = game.assignment();
+        if assignment.mode() != self.mode
+            || assignment.machine().to_string() != self.machine.to_string()
+        {
             return Err(self.mismatch("it belongs to another machine, or to other roles"));
         }
-        if *machine.signature() != self.signature {
+        if *assignment.bound_machine().signature() != self.signature {
             return Err(self.mismatch("it belongs to another signature"));
         }
         let policies = self.policies.iter();
-        game.expect(policies.map(|policy| (policy.name.as_str(), &policy.network)))
+        game.check_agents(policies.map(|policy| (policy.name.as_str(), &policy.network)))
             .map_err(|error| self.mismatch(error.to_string()))
     }
 }

@@ -1,48 +1,49 @@
-//! What an agent sees: its world, extended by what makes its sub-task Markovian (section 3.4, "Agent State Space").
+//! The observation of an agent: its world's observation, extended by what makes its sub-task Markovian (section 3.4, "Agent
+//! State Space").
 //!
-//! A `forall` looks at all that was observed since its state was entered, so an agent has to know how far it has come: as the
-//! paper's vector of indicators, one for every ground atom of interest, or as a plane with a 1 in the cell of every object that
-//! is still waited for. The plane does not depend on the number of objects, so a policy that sees it transfers as it is.
+//! A `forall` ranges over everything observed since its state was entered, so an agent must know which atoms it has observed:
+//! as the paper's vector of indicators, one per ground atom of interest, or as an image plane with a 1 in the cell of every
+//! object that is still missing. The plane does not depend on the number of objects, so a policy with it transfers unchanged.
 
 use form_core::{AtomId, AtomSet, BoundMachine, StateId};
 use form_env::{Planes, Spec, Worlds};
 use serde::{Deserialize, Serialize};
 
-/// How progress towards a `forall` is shown.
+/// How progress towards a `forall` is encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Progress {
-    /// One indicator a ground atom: 1 once it has been observed. The paper's.
+pub enum ProgressEncoding {
+    /// One indicator per ground atom: 1 once it has been observed. The paper's encoding.
     Bits,
-    /// A 1 in the cell of every object still waited for. The environment must be able to place its atoms.
+    /// An image plane with a 1 in the cell of every object that is still missing. The environment must know the cells of its atoms.
     #[default]
     Plane,
 }
 
-/// What an agent sees.
+/// Encodes the observations of one agent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sight {
-    /// The world's planes and vector.
+pub struct ObservationEncoder {
+    /// The format of the world's observations.
     spec: Spec,
-    /// Whether there is a plane for what is still waited for.
+    /// Whether missing objects are shown as an image plane.
     plane: bool,
     /// The atoms with an indicator.
     bits: Vec<AtomId>,
-    /// The machine's states, if the agent is shown in which of them the machine is.
+    /// The size of the one-hot encoding of the machine's state; 0 for none.
     states: usize,
 }
 
-/// The moment that is looked at.
+/// The state of a machine's run, as far as agents observe it.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment<'a> {
+pub struct MachineState<'a> {
     /// The machine's state.
     pub state: StateId,
-    /// What has been observed since it was entered.
+    /// The atoms observed since it was entered: the machine's buffer.
     pub seen: &'a AtomSet,
 }
 
-impl Sight {
-    /// Just the world.
+impl ObservationEncoder {
+    /// The world's observation alone.
     pub fn plain(spec: &Spec) -> Self {
         Self {
             spec: spec.clone(),
@@ -52,14 +53,19 @@ impl Sight {
         }
     }
 
-    /// The world, and progress towards the `forall`s on edges out of these states.
-    pub fn of(spec: &Spec, machine: &BoundMachine, states: &[StateId], progress: Progress) -> Self {
+    /// The world's observation, and progress towards the `forall`s on edges out of these states.
+    pub fn of(
+        spec: &Spec,
+        machine: &BoundMachine,
+        states: &[StateId],
+        progress: ProgressEncoding,
+    ) -> Self {
         let mut atoms = AtomSet::new();
         for state in states {
             atoms.union_with(machine.progress_atoms(*state));
         }
-        // Without cells there is nothing to draw a plane over.
-        let plane = progress == Progress::Plane && spec.planes.is_some();
+        // A world without cells has no image planes.
+        let plane = progress == ProgressEncoding::Plane && spec.planes.is_some();
         Self {
             plane: plane && !atoms.is_empty(),
             bits: match plane {
@@ -70,19 +76,19 @@ impl Sight {
         }
     }
 
-    /// The same, and in which of so many states the machine is.
+    /// Adds a one-hot encoding of the machine's state, of this size.
     #[must_use]
     pub fn with_states(mut self, states: usize) -> Self {
         self.states = states;
         self
     }
 
-    /// Whether what is still waited for is shown as a plane.
+    /// Whether missing objects are shown as an image plane.
     pub(crate) fn has_plane(&self) -> bool {
         self.plane
     }
 
-    /// The atoms that have an indicator, in the order in which they are seen.
+    /// The atoms that have an indicator, in the order of the indicators.
     pub fn bits(&self) -> &[AtomId] {
         &self.bits
     }
@@ -114,13 +120,13 @@ impl Sight {
         self.vectors().iter().map(|(_, size)| size).sum()
     }
 
-    /// Writes what the agent sees of a world.
-    pub fn write<W: Worlds + ?Sized>(
+    /// Writes the agent's observation of a world.
+    pub fn encode<W: Worlds + ?Sized>(
         &self,
         worlds: &W,
         world: usize,
         machine: &BoundMachine,
-        moment: Moment<'_>,
+        machine_state: MachineState<'_>,
         image: &mut [u8],
         vector: &mut [f32],
     ) {
@@ -129,12 +135,9 @@ impl Sight {
             Some(planes) if self.plane => {
                 let channels = planes.channels.len();
                 worlds.observe(world, &mut image[..planes.len()], own);
-                make_room(image, planes);
-                let waited_for = machine.progress_atoms(moment.state);
-                for atom in waited_for
-                    .iter()
-                    .filter(|atom| !moment.seen.contains(*atom))
-                {
+                add_channel(image, planes);
+                let awaited = machine.progress_atoms(machine_state.state);
+                for atom in (awaited.iter()).filter(|atom| !machine_state.seen.contains(*atom)) {
                     if let Some(cell) = worlds.cell_of(world, atom) {
                         let at = (cell.x * planes.height + cell.y) * (channels + 1) + channels;
                         image[at] = 1;
@@ -145,17 +148,17 @@ impl Sight {
         }
         let (bits, states) = extension.split_at_mut(self.bits.len());
         for (bit, atom) in bits.iter_mut().zip(&self.bits) {
-            *bit = f32::from(u8::from(moment.seen.contains(*atom)));
+            *bit = f32::from(u8::from(machine_state.seen.contains(*atom)));
         }
         states.fill(0.0);
-        if let Some(here) = states.get_mut(moment.state.index()) {
+        if let Some(here) = states.get_mut(machine_state.state.index()) {
             *here = 1.0;
         }
     }
 }
 
-/// Moves the cells apart so that each has room for one more channel, which is 0.
-fn make_room(image: &mut [u8], planes: &Planes) {
+/// Widens every cell by one channel, which is 0.
+fn add_channel(image: &mut [u8], planes: &Planes) {
     let channels = planes.channels.len();
     for cell in (0..planes.width * planes.height).rev() {
         let to = cell * (channels + 1);

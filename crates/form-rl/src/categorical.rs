@@ -1,8 +1,8 @@
-//! From logits to a choice among actions.
+//! The categorical distribution over actions that logits define.
 
 use rand::{Rng, RngExt};
 
-/// Writes the logarithms of the probabilities: `z − ln Σ eᶻ`, safe for large logits.
+/// Writes the log-probabilities `z − ln Σ eᶻ`, without overflow for large logits.
 pub fn log_softmax(logits: &[f32], logs: &mut [f32]) {
     let greatest = logits.iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b));
     let sum: f32 = logits.iter().map(|z| (z - greatest).exp()).sum();
@@ -12,7 +12,7 @@ pub fn log_softmax(logits: &[f32], logs: &mut [f32]) {
     }
 }
 
-/// Draws an action with its probability.
+/// Samples an action.
 pub fn sample(logits: &[f32], rng: &mut impl Rng) -> usize {
     let greatest = logits.iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b));
     let sum: f32 = logits.iter().map(|z| (z - greatest).exp()).sum();
@@ -23,11 +23,11 @@ pub fn sample(logits: &[f32], rng: &mut impl Rng) -> usize {
             return action;
         }
     }
-    // Rounding left a little over.
+    // Rounding can leave a remainder.
     greedy(logits)
 }
 
-/// The most probable action, the first of equals.
+/// The most probable action; the first of several.
 pub fn greedy(logits: &[f32]) -> usize {
     let mut best = 0;
     for (action, logit) in logits.iter().enumerate() {

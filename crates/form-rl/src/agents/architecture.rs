@@ -1,52 +1,52 @@
-//! What agents' networks have in common, whatever each of them sees.
+//! The architecture of the agents' networks, for observations of any shape.
 
 use serde::{Deserialize, Serialize};
 
-use super::sight::Sight;
+use super::observation_encoder::ObservationEncoder;
 use crate::{ImageConfig, Initial, LayerConfig, NetworkConfig, VectorConfig};
 
-/// How networks are built. The defaults are Table 1's.
+/// The architecture of policy networks. The defaults are those of Table 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct NetworkStyle {
+pub struct Architecture {
     /// Filters of the convolutions, 2×2 each. Tables: 16, 32, 32.
     pub filters: Vec<usize>,
-    /// After how many of them the image is halved by max-pooling. Tables: after the first.
+    /// The number of convolutions, from the first, that are followed by max-pooling of 2×2. Tables: 1.
     pub pools: usize,
-    /// Units of the layer that every vector goes through.
+    /// Units of the dense layer after each vector.
     pub vector_units: usize,
-    /// Units of the layers on top. Tables: 64, 64.
+    /// Units of the dense layers of the trunk. Tables: 64, 64.
     pub hidden: Vec<usize>,
-    /// What stands between the layers. Tables: tanh.
-    pub activation: ActivationStyle,
-    /// Units of the memory on top of it all; 0 for none. Table 2: 256.
+    /// The activation function. Tables: tanh.
+    pub activation: Activation,
+    /// Units of the LSTM after the trunk; 0 for a feedforward network. Table 2: 256.
     pub memory: usize,
-    /// The length of the sequences that memory is trained on.
+    /// The length of the sequences for truncated backpropagation through time.
     pub sequence: usize,
-    /// How weights begin.
+    /// How weights are initialised.
     pub initial: Initial,
-    /// Whether images and the worlds' vectors are brought to mean 0 and deviation 1, by what was seen so far.
+    /// Whether images and the world's vector are normalised to mean 0 and standard deviation 1, by running statistics.
     pub normalise: bool,
 }
 
-/// What stands between layers.
+/// An activation function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ActivationStyle {
+pub enum Activation {
     /// The hyperbolic tangent.
     Tanh,
-    /// The rectifier.
+    /// The rectified linear unit.
     Relu,
 }
 
-impl Default for NetworkStyle {
+impl Default for Architecture {
     fn default() -> Self {
         Self {
             filters: vec![16, 32, 32],
             pools: 1,
             vector_units: 64,
             hidden: vec![64, 64],
-            activation: ActivationStyle::Tanh,
+            activation: Activation::Tanh,
             memory: 0,
             sequence: 32,
             initial: Initial::Uniform,
@@ -55,12 +55,12 @@ impl Default for NetworkStyle {
     }
 }
 
-impl NetworkStyle {
-    /// The network of an agent that sees this and has so many actions.
-    pub fn network(&self, sight: &Sight, actions: usize) -> NetworkConfig {
+impl Architecture {
+    /// The network of an agent with these observations and this number of actions.
+    pub fn network(&self, encoder: &ObservationEncoder, actions: usize) -> NetworkConfig {
         let activation = match self.activation {
-            ActivationStyle::Tanh => LayerConfig::Tanh,
-            ActivationStyle::Relu => LayerConfig::Relu,
+            Activation::Tanh => LayerConfig::Tanh,
+            Activation::Relu => LayerConfig::Relu,
         };
         let dense = |units: &usize| [LayerConfig::Dense { units: *units }, activation.clone()];
         let mut image_layers = Vec::new();
@@ -83,17 +83,17 @@ impl NetworkStyle {
             trunk.push(LayerConfig::Lstm { units: self.memory });
         }
         NetworkConfig {
-            image: sight.image().map(|shape| ImageConfig {
+            image: encoder.image().map(|shape| ImageConfig {
                 shape,
                 layers: image_layers,
                 normalise: self.normalise,
             }),
-            vectors: (sight.vectors().into_iter())
+            vectors: (encoder.vectors().into_iter())
                 .map(|(name, size)| VectorConfig {
                     name: name.to_owned(),
                     size,
                     layers: dense(&self.vector_units).into(),
-                    // Indicators are 0 or 1, and stay so.
+                    // Indicators are 0 or 1 already.
                     normalise: self.normalise && name == "world",
                 })
                 .collect(),

@@ -1,24 +1,25 @@
-//! An episode told from its actions alone, as plainly as the paper says it.
+//! A reference implementation of rollouts: one episode replayed from its actions, transcribed from the paper.
 
 use form_core::{AtomSet, BoundMachine, Kind, Machine, Run, StateId, Trace};
-use form_env::{Environment, Outcome, Stream, generator};
+use form_env::{Environment, EpisodeOutcome, Stream, generator};
 
-use super::{SEED, Trial, told};
-use crate::agents::cast::Roles;
-use crate::rollout::rules::{Credit, Episode};
+use super::scripted_env::{ScriptedEnv, signature};
+use super::{SEED, Scenario};
+use crate::agents::agent_assignment::AssignmentMode;
+use crate::rollout::game_config::{Credit, Episode};
 
 /// One step.
 pub(super) struct Step {
     pub(super) action: u8,
-    /// Who acted.
+    /// The agent that acted.
     pub(super) actor: Option<usize>,
-    /// What the step earned, to be shared or not.
+    /// The reward of the step, before it is shared.
     earned: f64,
     labels: AtomSet,
-    outcome: Outcome,
-    /// What the agent sees when it takes the step.
+    outcome: EpisodeOutcome,
+    /// The agent's observation before the step.
     pub(super) view: Vec<f32>,
-    /// The world's part of what is seen after the step.
+    /// The world's observation after the step.
     world: Vec<f32>,
     before: StateId,
     after: StateId,
@@ -29,7 +30,7 @@ pub(super) struct Step {
 }
 
 /// An episode.
-pub(super) struct Story {
+pub(super) struct ReferenceRollout {
     /// As its observations have it.
     pub(super) id: u32,
     place: (usize, u64),
@@ -38,17 +39,17 @@ pub(super) struct Story {
     machine: BoundMachine,
 }
 
-impl Story {
-    pub(super) fn tell(trial: &Trial, world: usize, number: u64, actions: &[u8]) -> Self {
-        let machine: Machine = trial.machine.parse().unwrap();
-        let machine = machine.bind(&told::signature()).unwrap();
-        let mut environment = trial.world();
+impl ReferenceRollout {
+    pub(super) fn replay(scenario: &Scenario, world: usize, number: u64, actions: &[u8]) -> Self {
+        let machine: Machine = scenario.machine.parse().unwrap();
+        let machine = machine.bind(&signature()).unwrap();
+        let mut environment = scenario.world();
         let stream = Stream::Episode {
             world: world as u64,
             episode: number,
         };
         environment.reset(&mut generator(SEED, stream)).unwrap();
-        let seen_of = |environment: &told::Told| {
+        let seen_of = |environment: &ScriptedEnv| {
             let mut vector = vec![0.0; 2];
             environment.observe(&mut [], &mut vector);
             vector
@@ -61,7 +62,13 @@ impl Story {
         let mut steps = Vec::new();
         for action in actions {
             let (before, mut seen) = (run.state(), run.seen().clone());
-            let view = view(&machine, seen_of(&environment), before, &seen, trial.roles);
+            let view = view(
+                &machine,
+                seen_of(&environment),
+                before,
+                &seen,
+                scenario.roles,
+            );
             let outcome = environment.step(usize::from(*action)).unwrap();
             let labels = environment.labels().clone();
             let mut earned = 0.0;
@@ -70,15 +77,15 @@ impl Story {
                 earned = run.step(&machine, &labels).reward;
                 last.clone_from(&labels);
             }
-            if trial.roles == Roles::Unaided {
-                earned = f64::from(u8::from(outcome == Outcome::Goal));
-            } else if trial.config.shaping {
+            if scenario.roles == AssignmentMode::Unaided {
+                earned = f64::from(u8::from(outcome == EpisodeOutcome::Goal));
+            } else if scenario.config.shaping {
                 let lifted = machine.machine();
                 earned += 0.9 * potential(lifted, run.state()) - potential(lifted, before);
             }
             steps.push(Step {
                 action: *action,
-                actor: actor(machine.machine(), before, trial.roles),
+                actor: actor(machine.machine(), before, scenario.roles),
                 earned,
                 labels,
                 outcome,
@@ -103,7 +110,7 @@ impl Story {
         self.place == (episode.world, episode.number)
     }
 
-    /// What was observed in so many steps.
+    /// The trace of the first steps.
     pub(super) fn trace(&self, steps: usize) -> Trace {
         let kind =
             (self.steps[..steps].last()).map_or(Kind::Incomplete, |step| step.outcome.kind());
@@ -111,7 +118,7 @@ impl Story {
         Trace::new(kind, [self.first.clone()].into_iter().chain(later))
     }
 
-    /// What every step brings to the agent that took it.
+    /// The reward of every step for the agent that took it.
     pub(super) fn rewards(&self, credit: Credit) -> Vec<f64> {
         let mut rewards = vec![0.0; self.steps.len()];
         for (time, step) in self.steps.iter().enumerate() {
@@ -119,7 +126,7 @@ impl Story {
                 rewards[time] += step.earned;
                 continue;
             }
-            // The last action of everybody who has acted so far.
+            // The last action of every agent that has acted so far.
             let last: Vec<usize> = (0..=time)
                 .filter(|earlier| {
                     let actor = self.steps[*earlier].actor;
@@ -133,26 +140,33 @@ impl Story {
         rewards
     }
 
-    /// What the agent that acted at a step would have seen next, if its trajectory ended there with a truncation.
-    pub(super) fn end(&self, last: usize, trial: &Trial) -> Option<Vec<f32>> {
+    /// The observation after a step, if the trajectory of its agent was truncated there.
+    pub(super) fn end(&self, last: usize, scenario: &Scenario) -> Option<Vec<f32>> {
         let lifted = self.machine.machine();
         let acts_after =
-            |step: &Step| actor(lifted, step.after, trial.roles) == self.steps[last].actor;
+            |step: &Step| actor(lifted, step.after, scenario.roles) == self.steps[last].actor;
         let view = |step: &Step, state, seen: &AtomSet| {
-            view(&self.machine, step.world.clone(), state, seen, trial.roles)
+            view(
+                &self.machine,
+                step.world.clone(),
+                state,
+                seen,
+                scenario.roles,
+            )
         };
         let step = &self.steps[last];
-        if trial.config.credit == Credit::HandOver
+        if scenario.config.credit == Credit::HandOver
             && !lifted.is_terminal(step.after)
             && !acts_after(step)
         {
             return None;
         }
         let whole = self.trace(self.steps.len());
-        let agreed = trial.roles == Roles::Unaided || whole.disagreement(&self.machine).is_none();
+        let agreed = scenario.roles == AssignmentMode::Unaided
+            || whole.disagreement(&self.machine).is_none();
         let is_over = !agreed || self.steps.last().unwrap().outcome.is_over();
         let goes_on = &self.steps[last..self.steps.len() - usize::from(is_over)];
-        // Cut off at the end of a batch, when it was its turn again.
+        // Truncated at the end of a batch, when the agent acts again.
         if let Some(again) = goes_on.iter().find(|step| acts_after(step)) {
             return Some(view(again, again.after, &again.buffer));
         }
@@ -167,34 +181,34 @@ impl Story {
     }
 }
 
-/// What the agent of a state sees of a world, with this in the buffer.
+/// The observation of the agent of a state, with this buffer.
 fn view(
     machine: &BoundMachine,
     world: Vec<f32>,
     state: StateId,
     seen: &AtomSet,
-    roles: Roles,
+    roles: AssignmentMode,
 ) -> Vec<f32> {
     let mut atoms = AtomSet::new();
     for other in machine.machine().state_ids() {
-        if roles == Roles::Single || roles == Roles::PerState && other == state {
+        if roles == AssignmentMode::Single || roles == AssignmentMode::PerState && other == state {
             atoms.union_with(machine.progress_atoms(other));
         }
     }
     let flag = |flag: bool| f32::from(u8::from(flag));
     let mut view = world;
     view.extend(atoms.iter().map(|atom| flag(seen.contains(atom))));
-    if roles == Roles::Single {
+    if roles == AssignmentMode::Single {
         let states = machine.machine().state_ids();
         view.extend(states.map(|other| flag(other == state)));
     }
     view
 }
 
-fn actor(machine: &Machine, state: StateId, roles: Roles) -> Option<usize> {
+fn actor(machine: &Machine, state: StateId, roles: AssignmentMode) -> Option<usize> {
     match roles {
-        Roles::Single | Roles::Unaided => Some(0),
-        Roles::PerState => (machine.state_ids())
+        AssignmentMode::Single | AssignmentMode::Unaided => Some(0),
+        AssignmentMode::PerState => (machine.state_ids())
             .filter(|state| !machine.is_terminal(*state))
             .position(|other| other == state),
     }

@@ -1,8 +1,13 @@
 //! What agents see: the world as it is, and progress towards a `forall` exactly as the buffer has it.
 
 use form_core::{AtomSet, Machine, Monitor, Signature, StateId};
-use form_env::{Copies, Environment, GridWorld, GridWorlds, Outcome, Spec, View, Worlds, solution};
-use form_rl::{Cast, Credit, Game, GameConfig, Moment, Progress, Roles, Sight};
+use form_env::{
+    Copies, Environment, EpisodeOutcome, GridWorld, GridWorlds, Spec, View, Worlds, solution,
+};
+use form_rl::{
+    AgentAssignment, AssignmentMode, Credit, Game, GameConfig, MachineState, ObservationEncoder,
+    ProgressEncoding,
+};
 use rand::{Rng, RngExt};
 
 use crate::grid::worlds;
@@ -21,22 +26,22 @@ fn own_image(worlds: &GridWorlds, world: usize) -> Vec<u8> {
     image
 }
 
-/// What a sight shows.
+/// What a encoder shows.
 fn seen(
-    sight: &Sight,
+    encoder: &ObservationEncoder,
     worlds: &GridWorlds,
     world: usize,
-    cast: &Cast,
-    moment: Moment<'_>,
+    assignment: &AgentAssignment,
+    machine_state: MachineState<'_>,
 ) -> (Vec<u8>, Vec<f32>) {
     // Rubbish that has to be overwritten.
-    let mut image = vec![7; sight.image_len()];
-    let mut vector = vec![7.0; sight.vector_len()];
-    sight.write(
+    let mut image = vec![7; encoder.image_len()];
+    let mut vector = vec![7.0; encoder.vector_len()];
+    encoder.encode(
         worlds,
         world,
-        cast.machine(),
-        moment,
+        assignment.bound_machine(),
+        machine_state,
         &mut image,
         &mut vector,
     );
@@ -53,12 +58,13 @@ fn look_around(view: View, machine: &str) {
     let mut worlds = worlds(view, 2);
     let machine: Machine = machine.parse().unwrap();
     let machine = machine.bind(worlds.signature()).unwrap();
-    let cast = |roles, progress| Cast::new(machine.clone(), roles, progress, worlds.spec());
-    let [bits, planes] =
-        [Progress::Bits, Progress::Plane].map(|progress| cast(Roles::PerState, progress));
-    let [single_bits, single_planes] =
-        [Progress::Bits, Progress::Plane].map(|progress| cast(Roles::Single, progress));
-    let unaided = cast(Roles::Unaided, Progress::Plane);
+    let assignment =
+        |roles, progress| AgentAssignment::new(machine.clone(), roles, progress, worlds.spec());
+    let [bits, planes] = [ProgressEncoding::Bits, ProgressEncoding::Plane]
+        .map(|progress| assignment(AssignmentMode::PerState, progress));
+    let [single_bits, single_planes] = [ProgressEncoding::Bits, ProgressEncoding::Plane]
+        .map(|progress| assignment(AssignmentMode::Single, progress));
+    let unaided = assignment(AssignmentMode::Unaided, ProgressEncoding::Plane);
     let mut all = AtomSet::new();
     let states: Vec<StateId> = machine.machine().state_ids().collect();
     states
@@ -73,29 +79,35 @@ fn look_around(view: View, machine: &str) {
             if machine.machine().is_terminal(monitor.state()) {
                 monitor.reset(&machine);
             }
-            let moment = Moment {
+            let machine_state = MachineState {
                 state: monitor.state(),
                 seen: monitor.seen(),
             };
-            let atoms = machine.progress_atoms(moment.state);
+            let atoms = machine.progress_atoms(machine_state.state);
             let own = own_image(&worlds, world);
-            let look = |cast: &Cast| {
-                let agent = cast.agent(moment.state).unwrap();
-                seen(&cast.parts()[agent].sight, &worlds, world, cast, moment)
+            let look = |assignment: &AgentAssignment| {
+                let agent = assignment.agent(machine_state.state).unwrap();
+                seen(
+                    &assignment.roles()[agent].encoder,
+                    &worlds,
+                    world,
+                    assignment,
+                    machine_state,
+                )
             };
             assert_eq!(look(&unaided), (own.clone(), vec![]));
-            assert_eq!(look(&bits), (own.clone(), flags(atoms, moment.seen)));
-            let mut extended = flags(&all, moment.seen);
+            assert_eq!(look(&bits), (own.clone(), flags(atoms, machine_state.seen)));
+            let mut extended = flags(&all, machine_state.seen);
             extended.extend(
                 states
                     .iter()
-                    .map(|state| f32::from(u8::from(*state == moment.state))),
+                    .map(|state| f32::from(u8::from(*state == machine_state.state))),
             );
             assert_eq!(look(&single_bits), (own.clone(), extended.clone()));
             // Cell by cell: the world's own channels, and one for what is waited for and has not been seen.
             let shape = worlds.spec().planes.clone().unwrap();
             let open: Vec<_> = (atoms.iter())
-                .filter(|atom| !moment.seen.contains(*atom))
+                .filter(|atom| !machine_state.seen.contains(*atom))
                 .map(|atom| worlds.cell_of(world, atom).unwrap())
                 .collect();
             let mut with_plane = Vec::new();
@@ -112,8 +124,8 @@ fn look_around(view: View, machine: &str) {
             let one_hot = extended.split_off(all.len());
             assert_eq!(look(&single_planes), (with_plane, one_hot));
             waited_for += open.len();
-            seen_at_last += atoms.intersection(moment.seen).len();
-            moved += usize::from(moment.state != machine.machine().initial());
+            seen_at_last += atoms.intersection(machine_state.seen).len();
+            moved += usize::from(machine_state.state != machine.machine().initial());
         }
         if turn % 500 == 0 {
             way = solution(&worlds.copy_of(0).unwrap(), 1_000_000).unwrap();
@@ -165,7 +177,7 @@ impl Environment for Unplaced {
         self.0.reset(random)
     }
 
-    fn step(&mut self, action: usize) -> form_env::Result<Outcome> {
+    fn step(&mut self, action: usize) -> form_env::Result<EpisodeOutcome> {
         self.0.step(action)
     }
 
@@ -185,16 +197,21 @@ fn a_plane_needs_to_know_where_things_are() {
     let game = |progress| {
         let world = Unplaced(worlds(View::Planes, 1).copy_of(0).unwrap());
         let worlds = Copies::new(vec![world], 7).unwrap();
-        let cast = Cast::new(machine.clone(), Roles::PerState, progress, worlds.spec());
+        let assignment = AgentAssignment::new(
+            machine.clone(),
+            AssignmentMode::PerState,
+            progress,
+            worlds.spec(),
+        );
         let rules = GameConfig {
             credit: Credit::Shared,
             shaping: true,
             gamma: 0.9,
         };
-        Game::new(worlds, cast, rules, 0).map(|_| ())
+        Game::new(worlds, assignment, rules, 0).map(|_| ())
     };
-    game(Progress::Bits).unwrap();
-    let error = game(Progress::Plane).unwrap_err().to_string();
+    game(ProgressEncoding::Bits).unwrap();
+    let error = game(ProgressEncoding::Plane).unwrap_err().to_string();
     assert!(error.starts_with("progress = plane: "), "{error}");
 }
 
@@ -204,8 +221,13 @@ fn without_an_image_there_are_indicators() {
     let worlds = worlds(View::Planes, 1);
     let machine = worlds.task().truth().clone();
     let spec = Spec::default();
-    let cast = Cast::new(machine, Roles::PerState, Progress::Plane, &spec);
-    let sight = &cast.parts()[0].sight;
-    assert_eq!(sight.vectors(), [("indicators", 2)]);
-    assert_eq!(sight.image(), None);
+    let assignment = AgentAssignment::new(
+        machine,
+        AssignmentMode::PerState,
+        ProgressEncoding::Plane,
+        &spec,
+    );
+    let encoder = &assignment.roles()[0].encoder;
+    assert_eq!(encoder.vectors(), [("indicators", 2)]);
+    assert_eq!(encoder.image(), None);
 }

@@ -1,4 +1,5 @@
-//! Random machines over the atoms of the told world: cycles, `forall`s, rewards on edges, states without a way to acceptance.
+//! Random machines over the atoms of the scripted environment: cycles, `forall`s, rewards on edges, states without a path to
+//! acceptance.
 
 use proptest::prelude::*;
 
@@ -11,7 +12,7 @@ const FORMULAE: [&str; 6] = [
     "b and not forall X. p(X)",
 ];
 
-/// The text of a machine with one to three states in which something is left to do.
+/// The text of a machine with one to three states that are not terminal.
 pub(super) fn machines() -> impl Strategy<Value = String> {
     let edge = |states: usize| {
         (

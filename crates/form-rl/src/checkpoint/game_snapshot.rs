@@ -1,69 +1,71 @@
-//! Where a game stands, as arrays: every world's episode and actions, and what agents hold back until an episode is over.
+//! The state of a game as arrays: every world's episode and actions, and the open trajectories.
 
 use form_env::Worlds;
 
-use super::bundle::Bundle;
-use crate::rollout::experience::{Experience, Glance, Steps};
-use crate::rollout::player::Part;
+use crate::bundle::Bundle;
+use crate::experience::{Experience, Observation, Steps};
+use crate::rollout::env_slot::OpenTrajectory;
 use crate::{Game, Network, Role};
 
-/// Where a game stood, world by world.
-pub(super) struct Standing {
+/// The state of a game: one entry per world.
+pub(super) struct GameSnapshot {
     /// The number of the episode, and the actions in it.
     pub(super) worlds: Vec<(u64, Vec<u8>)>,
-    /// What was remembered.
-    pub(super) memories: Vec<Vec<f32>>,
-    /// What every agent holds back.
-    pub(super) parts: Vec<Vec<Part>>,
-    /// Checksums of what was seen.
+    /// The hidden states of recurrent layers.
+    pub(super) hidden_states: Vec<Vec<f32>>,
+    /// One open trajectory per agent.
+    pub(super) trajectories: Vec<Vec<OpenTrajectory>>,
+    /// Checksums of the observations.
     views: Vec<u64>,
 }
 
-impl Standing {
+impl GameSnapshot {
     pub(super) fn put_into<W: Worlds>(bundle: &mut Bundle, game: &Game<W>) {
-        let players = &game.players;
-        let episodes = (0..players.len()).map(|world| game.worlds.episode(world));
-        let lengths = players.iter().map(|player| player.actions.len() as u64);
-        let actions = players.iter().flat_map(|player| &player.actions).copied();
-        let memory = players.iter().flat_map(|player| &player.memory).copied();
+        let slots = &game.slots;
+        let episodes = (0..slots.len()).map(|world| game.worlds.episode(world));
+        let lengths = slots.iter().map(|slot| slot.actions.len() as u64);
+        let actions = slots.iter().flat_map(|slot| &slot.actions).copied();
+        let memory = slots.iter().flat_map(|slot| &slot.hidden_state).copied();
         bundle.put_counts("game/episodes", &episodes.collect::<Vec<_>>());
         bundle.put_counts("game/lengths", &lengths.collect::<Vec<_>>());
         bundle.put_bytes("game/actions", actions.collect());
         bundle.put_numbers("game/memory", &memory.collect::<Vec<_>>());
         bundle.put_counts("game/views", &views(&game.worlds));
-        for (number, Role { name, .. }) in game.cast.parts().iter().enumerate() {
-            let parts: Vec<&Part> = players.iter().map(|player| &player.parts[number]).collect();
-            put_parts(bundle, &format!("{name}/held."), &parts);
+        for (number, Role { name, .. }) in game.assignment.roles().iter().enumerate() {
+            let open: Vec<_> = (slots.iter())
+                .map(|slot| &slot.trajectories[number])
+                .collect();
+            put_trajectories(bundle, &format!("{name}/held."), &open);
         }
     }
 
-    /// What [`Standing::put_into`] put there, for a game with the same parts.
+    /// Reads what [`GameSnapshot::put_into`] wrote, for a game with the same roles.
     pub(super) fn take_from<W: Worlds>(bundle: &Bundle, game: &Game<W>) -> Result<Self, String> {
         let count = game.worlds.len();
-        let mut standing = Self {
+        let mut snapshot = Self {
             worlds: Vec::with_capacity(count),
-            memories: Vec::with_capacity(count),
-            parts: vec![Vec::new(); count],
-            views: expect_one_a_world(bundle.counts("game/views")?, count)?,
+            hidden_states: Vec::with_capacity(count),
+            trajectories: vec![Vec::new(); count],
+            views: expect_one_per_world(bundle.counts("game/views")?, count)?,
         };
-        let episodes = expect_one_a_world(bundle.counts("game/episodes")?, count)?;
-        let lengths = expect_one_a_world(bundle.counts("game/lengths")?, count)?;
+        let episodes = expect_one_per_world(bundle.counts("game/episodes")?, count)?;
+        let lengths = expect_one_per_world(bundle.counts("game/lengths")?, count)?;
         let memory = bundle.numbers("game/memory")?;
         let (mut actions, mut memory) = (Cutter(bundle.bytes("game/actions")?), Cutter(&memory));
         let choices = game.worlds.actions().len();
         for (episode, length) in episodes.into_iter().zip(lengths) {
             let actions = actions.cut(length, 1)?;
             expect_actions(&actions, choices)?;
-            standing.worlds.push((episode, actions));
-            standing.memories.push(memory.cut(game.memory as u64, 1)?);
+            snapshot.worlds.push((episode, actions));
+            (snapshot.hidden_states).push(memory.cut(game.hidden_size as u64, 1)?);
         }
-        for part in game.cast.parts() {
-            standing.take_parts(bundle, part, choices, game.memory)?;
+        for role in game.assignment.roles() {
+            snapshot.take_trajectories(bundle, role, choices, game.hidden_size)?;
         }
-        Ok(standing)
+        Ok(snapshot)
     }
 
-    /// The first of the worlds that does not look as it did.
+    /// The first world with another observation than when it was saved.
     pub(super) fn first_other_view<W: Worlds>(&self, worlds: &W) -> Option<usize> {
         let now = views(worlds);
         self.views
@@ -72,21 +74,21 @@ impl Standing {
             .position(|(then, now)| then != now)
     }
 
-    /// One agent's parts in all worlds.
-    fn take_parts(
+    /// One agent's open trajectories in all worlds.
+    fn take_trajectories(
         &mut self,
         bundle: &Bundle,
-        Role { name, sight }: &Role,
+        Role { name, encoder }: &Role,
         actions: usize,
-        memory: usize,
+        hidden_size: usize,
     ) -> Result<(), String> {
         let at = |what: &str| format!("{name}/held.{what}");
         let numbers = |what: &str| bundle.numbers(&at(what));
         let bytes = |what: &str| bundle.bytes(&at(what)).map(Cutter);
-        let count = self.parts.len();
-        let visited = expect_one_a_world(bundle.bytes(&at("visited"))?.to_vec(), count)?;
-        let looks = expect_one_a_world(bundle.bytes(&at("looks"))?.to_vec(), count)?;
-        let lengths = expect_one_a_world(bundle.counts(&at("lengths"))?, count)?;
+        let count = self.trajectories.len();
+        let visited = expect_one_per_world(bundle.bytes(&at("visited"))?.to_vec(), count)?;
+        let looks = expect_one_per_world(bundle.bytes(&at("looks"))?.to_vec(), count)?;
+        let lengths = expect_one_per_world(bundle.counts(&at("lengths"))?, count)?;
         let (mut images, mut chosen, mut starts) =
             (bytes("images")?, bytes("actions")?, bytes("starts")?);
         let (vectors, logits) = (numbers("vectors")?, numbers("logits")?);
@@ -96,8 +98,8 @@ impl Standing {
         let (after_vectors, memories) = (numbers("after.vectors")?, numbers("after.memories")?);
         let (mut after_vectors, mut memories) = (Cutter(&after_vectors), Cutter(&memories));
         let mut after_images = bytes("after.images")?;
-        let (image, vector) = (sight.image_len() as u64, sight.vector_len() as u64);
-        for (place, parts) in self.parts.iter_mut().enumerate() {
+        let (image, vector) = (encoder.image_len() as u64, encoder.vector_len() as u64);
+        for (place, trajectories) in self.trajectories.iter_mut().enumerate() {
             let length = lengths[place];
             let steps = Steps {
                 images: images.cut(length, image)?,
@@ -107,37 +109,37 @@ impl Standing {
                 values: values.cut(length, 1)?,
                 rewards: rewards.cut(length, 1)?,
                 starts: flags(&starts.cut(length, 1)?),
-                // Sequences begin anew with every batch, so nothing that is held back has any.
-                memories: Vec::new(),
+                // Sequences begin anew with every batch, so open trajectories have no hidden states.
+                hidden_states: Vec::new(),
             };
             expect_actions(&steps.actions, actions)?;
-            let after = match looks[place] {
+            let next = match looks[place] {
                 0 => None,
-                _ => Some(Glance {
+                _ => Some(Observation {
                     image: after_images.cut(1, image)?,
                     vector: after_vectors.cut(1, vector)?,
-                    memory: memories.cut(1, memory as u64)?,
+                    hidden_state: memories.cut(1, hidden_size as u64)?,
                 }),
             };
-            parts.push(Part {
+            trajectories.push(OpenTrajectory {
                 visited: visited[place] != 0,
                 steps,
-                after,
+                next,
             });
         }
         Ok(())
     }
 }
 
-fn put_parts(bundle: &mut Bundle, prefix: &str, parts: &[&Part]) {
+fn put_trajectories(bundle: &mut Bundle, prefix: &str, open: &[&OpenTrajectory]) {
     let at = |what: &str| format!("{prefix}{what}");
-    let visited = parts.iter().map(|part| u8::from(part.visited));
-    let looks = parts.iter().map(|part| u8::from(part.after.is_some()));
-    let lengths = parts.iter().map(|part| part.steps.actions.len() as u64);
+    let visited = open.iter().map(|one| u8::from(one.visited));
+    let looks = open.iter().map(|one| u8::from(one.next.is_some()));
+    let lengths = open.iter().map(|one| one.steps.actions.len() as u64);
     bundle.put_bytes(&at("visited"), visited.collect());
     bundle.put_bytes(&at("looks"), looks.collect());
     bundle.put_counts(&at("lengths"), &lengths.collect::<Vec<_>>());
-    let steps: Vec<&Steps> = parts.iter().map(|part| &part.steps).collect();
+    let steps: Vec<&Steps> = open.iter().map(|one| &one.steps).collect();
     bundle.put_bytes(&at("images"), joined(&steps, |steps| &steps.images));
     bundle.put_numbers(&at("vectors"), &joined(&steps, |steps| &steps.vectors));
     bundle.put_bytes(&at("actions"), joined(&steps, |steps| &steps.actions));
@@ -146,22 +148,22 @@ fn put_parts(bundle: &mut Bundle, prefix: &str, parts: &[&Part]) {
     bundle.put_numbers(&at("rewards"), &joined(&steps, |steps| &steps.rewards));
     let starts = joined(&steps, |steps| &steps.starts);
     bundle.put_bytes(&at("starts"), bytes(&starts));
-    let after: Vec<&Glance> = parts
-        .iter()
-        .filter_map(|part| part.after.as_ref())
-        .collect();
-    bundle.put_bytes(&at("after.images"), joined(&after, |glance| &glance.image));
+    let after: Vec<&Observation> = open.iter().filter_map(|one| one.next.as_ref()).collect();
+    bundle.put_bytes(
+        &at("after.images"),
+        joined(&after, |observation| &observation.image),
+    );
     bundle.put_numbers(
         &at("after.vectors"),
-        &joined(&after, |glance| &glance.vector),
+        &joined(&after, |observation| &observation.vector),
     );
     bundle.put_numbers(
         &at("after.memories"),
-        &joined(&after, |glance| &glance.memory),
+        &joined(&after, |observation| &observation.hidden_state),
     );
 }
 
-/// One column of many, one after another.
+/// One column of all, concatenated.
 fn joined<T, U: Copy>(of: &[&T], column: impl Fn(&T) -> &Vec<U>) -> Vec<U> {
     of.iter().flat_map(|one| column(one)).copied().collect()
 }
@@ -174,7 +176,7 @@ fn flags(bytes: &[u8]) -> Vec<bool> {
     bytes.iter().map(|byte| *byte != 0).collect()
 }
 
-/// A checksum of what is seen of every world.
+/// A checksum of every world's observation.
 fn views<W: Worlds>(worlds: &W) -> Vec<u64> {
     let spec = worlds.spec();
     let mut planes = vec![0; spec.planes_len()];
@@ -191,7 +193,7 @@ fn views<W: Worlds>(worlds: &W) -> Vec<u64> {
     (0..worlds.len()).map(&mut view).collect()
 }
 
-fn expect_one_a_world<T>(of: Vec<T>, worlds: usize) -> Result<Vec<T>, String> {
+fn expect_one_per_world<T>(of: Vec<T>, worlds: usize) -> Result<Vec<T>, String> {
     match of.len() == worlds {
         true => Ok(of),
         false => Err(format!(
@@ -201,7 +203,7 @@ fn expect_one_a_world<T>(of: Vec<T>, worlds: usize) -> Result<Vec<T>, String> {
     }
 }
 
-/// Refuses actions that there are not. Nobody takes them, but they would be looked up.
+/// Rejects actions out of range: their probabilities would be looked up.
 fn expect_actions(taken: &[u8], actions: usize) -> Result<(), String> {
     match (taken.iter()).find(|action| usize::from(**action) >= actions) {
         Some(action) => Err(format!("action {action}, of {actions}")),
@@ -209,11 +211,11 @@ fn expect_actions(taken: &[u8], actions: usize) -> Result<(), String> {
     }
 }
 
-/// Takes pieces from the front of something.
+/// Cuts pieces off the front of an array.
 struct Cutter<'a, T>(&'a [T]);
 
 impl<T: Clone> Cutter<'_, T> {
-    /// So many pieces of this size.
+    /// This number of pieces of this size.
     fn cut(&mut self, pieces: u64, size: u64) -> Result<Vec<T>, String> {
         let length = pieces
             .checked_mul(size)
@@ -236,10 +238,10 @@ pub(super) fn put_experience(bundle: &mut Bundle, prefix: &str, of: &Experience)
     bundle.put_numbers(&at("advantages"), &of.advantages);
     bundle.put_numbers(&at("returns"), &of.returns);
     bundle.put_bytes(&at("starts"), bytes(&of.starts));
-    bundle.put_numbers(&at("memories"), &of.memories);
+    bundle.put_numbers(&at("memories"), &of.hidden_states);
 }
 
-/// What [`put_experience`] put there, of an agent with such a network.
+/// Reads what [`put_experience`] wrote, for an agent with this network.
 pub(super) fn experience(
     bundle: &Bundle,
     prefix: &str,
@@ -257,7 +259,7 @@ pub(super) fn experience(
         advantages: bundle.numbers(&at("advantages"))?,
         returns: bundle.numbers(&at("returns"))?,
         starts: flags(bundle.bytes(&at("starts"))?),
-        memories: bundle.numbers(&at("memories"))?,
+        hidden_states: bundle.numbers(&at("memories"))?,
     };
     let lengths = [
         ("images", experience.images.len(), network.image_len()),

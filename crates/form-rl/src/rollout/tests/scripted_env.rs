@@ -1,8 +1,8 @@
-//! A world in which what is observed is what is done: every action makes one atom true, or none. A machine says when an episode
-//! is over. Its observations tell the episode and the step, so that every one of them can be found again.
+//! An environment whose labels are scripted by the actions: every action makes one atom true, or none. A machine ends its
+//! episodes. Observations are the numbers of the episode and the step, which identify them.
 
 use form_core::{AtomSet, BoundMachine, Machine, Run, Signature};
-use form_env::{Environment, Feature, Outcome, Result, Spec};
+use form_env::{Environment, EpisodeOutcome, Feature, Result, Spec};
 use rand::{Rng, RngExt};
 
 const ATOMS: [&str; 4] = ["a", "b", "p(x)", "p(y)"];
@@ -12,22 +12,22 @@ pub(super) fn signature() -> Signature {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct ScriptedEnv {
     signature: Signature,
     spec: Spec,
     actions: Vec<String>,
     truth: BoundMachine,
     limit: usize,
-    /// A number of its own for every episode.
+    /// The episode's number.
     id: u32,
     steps: usize,
     run: Run,
     last: AtomSet,
     labels: AtomSet,
-    outcome: Outcome,
+    outcome: EpisodeOutcome,
 }
 
-impl Told {
+impl ScriptedEnv {
     pub(super) fn new(truth: &str, limit: usize) -> Self {
         let truth: Machine = truth.parse().unwrap();
         let truth = truth.bind(&signature()).unwrap();
@@ -54,17 +54,17 @@ impl Told {
             steps: 0,
             last: AtomSet::new(),
             labels: AtomSet::new(),
-            outcome: Outcome::Running,
+            outcome: EpisodeOutcome::Running,
         }
     }
 
-    /// What an action makes true; the first none of them.
+    /// The labels of an action; the first has none.
     fn observation(&self, action: usize) -> AtomSet {
         let atoms = ATOMS.get(action.wrapping_sub(1));
         self.signature.observation(atoms).unwrap()
     }
 
-    fn hear(&mut self, labels: AtomSet) -> Outcome {
+    fn observe_labels(&mut self, labels: AtomSet) -> EpisodeOutcome {
         if labels != self.last && !labels.is_empty() {
             self.run.step(&self.truth, &labels);
             self.last.clone_from(&labels);
@@ -72,15 +72,15 @@ impl Told {
         self.labels = labels;
         let (machine, state) = (self.truth.machine(), self.run.state());
         match () {
-            () if state == machine.accept() => Outcome::Goal,
-            () if machine.is_terminal(state) => Outcome::DeadEnd,
-            () if self.steps == self.limit => Outcome::OutOfTime,
-            () => Outcome::Running,
+            () if state == machine.accept() => EpisodeOutcome::Goal,
+            () if machine.is_terminal(state) => EpisodeOutcome::DeadEnd,
+            () if self.steps == self.limit => EpisodeOutcome::OutOfTime,
+            () => EpisodeOutcome::Running,
         }
     }
 }
 
-impl Environment for Told {
+impl Environment for ScriptedEnv {
     fn signature(&self) -> &Signature {
         &self.signature
     }
@@ -101,7 +101,7 @@ impl Environment for Told {
         for action in [first, 0] {
             self.run.reset(&self.truth);
             self.last.clear();
-            self.outcome = self.hear(self.observation(action));
+            self.outcome = self.observe_labels(self.observation(action));
             if !self.outcome.is_over() {
                 break;
             }
@@ -109,12 +109,12 @@ impl Environment for Told {
         Ok(())
     }
 
-    fn step(&mut self, action: usize) -> Result<Outcome> {
+    fn step(&mut self, action: usize) -> Result<EpisodeOutcome> {
         if self.outcome.is_over() {
             self.labels.clear();
         } else {
             self.steps += 1;
-            self.outcome = self.hear(self.observation(action));
+            self.outcome = self.observe_labels(self.observation(action));
         }
         Ok(self.outcome)
     }
