@@ -1,7 +1,7 @@
 //! A game: a world, the machine that watches it, and what was observed on the way.
 
 use anyhow::Result;
-use form_core::{BoundMachine, Monitor, Recorder, Step};
+use form_core::{BoundMachine, Machine, Monitor, Recorder, Signature, Step};
 use form_env::{Action, Environment, GridWorld};
 
 /// A world that is being played.
@@ -62,8 +62,13 @@ impl Game {
         self.map
     }
 
-    pub fn machine(&self) -> &BoundMachine {
-        &self.machine
+    pub fn machine(&self) -> &Machine {
+        self.machine.machine()
+    }
+
+    /// The atoms that it observes.
+    pub fn signature(&self) -> &Signature {
+        self.machine.signature()
     }
 
     pub fn monitor(&self) -> &Monitor {

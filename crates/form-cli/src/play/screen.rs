@@ -95,7 +95,7 @@ fn draw_machine(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
 
 /// What was observed, and what came of it.
 fn draw_episode(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
-    let (world, signature) = (game.world(), game.machine().signature());
+    let (world, signature) = (game.world(), game.signature());
     let outcome = match world.outcome() {
         EpisodeOutcome::Running => Span::raw("running"),
         EpisodeOutcome::Goal => "goal: the task is done".green().bold(),
@@ -107,11 +107,7 @@ fn draw_episode(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
         .map(|step| signature.describe(step))
         .collect();
     let fact = |name: &'static str, value: Span<'static>| Line::from(vec![name.dim(), value]);
-    let state = game
-        .machine()
-        .machine()
-        .state_name(game.monitor().state())
-        .to_owned();
+    let state = game.machine().state_name(game.monitor().state()).to_owned();
     let count = format!("{} of {}", world.steps(), world.task().steps());
     let lines = vec![
         fact("episode   ", outcome),
