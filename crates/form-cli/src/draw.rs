@@ -114,7 +114,7 @@ fn draw_run(args: &Args, run: &SavedRun) -> Result<Answer> {
     };
     output::write_bytes(args.output.as_deref(), &written)?;
     if path.is_some() {
-        output::remark(&format!("{}: {}", recording.title(), recording.ending()));
+        output::remark(&format!("{}: {}", recording.title(), recording.outcome()));
         if recording.steps() > most && extension.is_some_and(|end| end != "txt") {
             output::remark(&format!(
                 "the first {} are drawn: --steps N draws more",

@@ -1,7 +1,7 @@
-//! Files that are replaced whole or not at all, and errors of the file system with what to do about them.
+//! Atomic replacement of files, and file-system errors that say what to do.
 //!
-//! A file is written under another name in the same folder, brought to the disk, and renamed: whoever reads it, and whatever
-//! is left of it when the power fails, is the old text or the new one.
+//! A file is written under a temporary name in the same folder, flushed to the disk, and renamed: a reader, even after a power
+//! failure, sees the old contents or the new ones.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -9,25 +9,25 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 
-/// What the names of unfinished files begin and end with, so that those of a killed process are found again.
+/// The prefix and suffix of temporary names, so that the files of a killed process can be found and removed.
 const UNFINISHED: (&str, &str) = (".form-", ".partial");
 
-/// Replaces a file by these bytes, at once or not at all: they are on the disk when this returns.
+/// Replaces a file atomically. Its bytes are on the disk when this returns.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     write_atomically_with(path, |file| file.write_all(bytes))
 }
 
-/// As [`write_atomically`], for contents that are written piece by piece.
-pub fn write_atomically_with(
+/// As [`write_atomically`], with a function that writes the contents.
+fn write_atomically_with(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<()> {
-    // A link stays a link: the file that it leads to is the one replaced.
+    // A link stays a link: its target is replaced.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if target.is_dir() {
         bail!("cannot write {}: it is a folder", path.display());
     }
-    // A file would take its place: whoever may do that would have no /dev/null any more.
+    // A regular file would take its place: root could replace /dev/null.
     refuse_pipes(&target)?;
     let replaced = || -> io::Result<()> {
         let folder = match target.parent() {
@@ -47,27 +47,27 @@ pub fn write_atomically_with(
     replaced().map_err(|error| cannot("write", path, error))
 }
 
-/// Adds bytes to the end of a file that was opened for that, in one piece. If they do not fit, what did fit is taken back.
+/// Appends bytes to an open file in one write. If the write fails, a partial write is undone.
 pub fn append(file: &mut File, path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |error| cannot("write", path, error);
     let length = file.metadata().map_err(failed)?.len();
     file.write_all(bytes).map_err(|error| {
-        // If this fails too, the last line or record is torn: readers know about those.
+        // If this fails too, the last line or record is torn, which readers tolerate.
         let _ = file.set_len(length);
         failed(error)
     })
 }
 
-/// Removes what killed processes left unfinished in a folder; how many files that were. None may be at work there.
-pub fn remove_unfinished(folder: &Path) -> Result<usize> {
+/// Removes the temporary files that killed processes left in a folder, and counts them. No process may be writing there.
+pub(crate) fn remove_unfinished(folder: &Path) -> Result<usize> {
     let mut removed = 0;
-    let failed = |error| cannot("tidy up", folder, error);
+    let failed = |error| cannot("clean up", folder, error);
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let (begin, end) = UNFINISHED;
         let ours = name.starts_with(begin) && name.ends_with(end);
-        // As checkpoints are called until they are complete.
+        // The temporary names of checkpoints.
         let checkpoint = name.starts_with(".partial-");
         if (ours || checkpoint) && path.is_file() {
             fs::remove_file(&path).map_err(|error| cannot("remove", &path, error))?;
@@ -77,7 +77,7 @@ pub fn remove_unfinished(folder: &Path) -> Result<usize> {
     Ok(removed)
 }
 
-/// A fresh file with the permissions that any new file has, not the narrow ones of temporary files.
+/// A temporary file with the default permissions of new files, not the narrow ones of `tempfile`.
 fn unfinished(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     let (begin, end) = UNFINISHED;
     let mut builder = tempfile::Builder::new();
@@ -90,27 +90,25 @@ fn unfinished(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-/// Brings the names in a folder to the disk; without it, a renamed file may have its old name after a power failure.
+/// Flushes the names in a folder to the disk: without this, a rename may be lost in a power failure.
 fn sync_folder(folder: &Path) -> io::Result<()> {
-    // Elsewhere a folder cannot be opened as a file.
+    // Other systems cannot open a folder as a file.
     if cfg!(unix) {
         File::open(folder)?.sync_all()?;
     }
     Ok(())
 }
 
-/// An error of the file system: which file, what happened, and what helps.
+/// A file-system error with the file, the cause, and what to do.
 pub fn cannot(verb: &str, path: &Path, error: io::Error) -> anyhow::Error {
     let failed = format!("cannot {verb} {}", path.display());
     let reading = ["read", "open", "open the run", "list"].contains(&verb);
-    // What the system would say in other words is not said twice.
+    // These replace the message of the system.
     let advice = match error.kind() {
-        ErrorKind::ReadOnlyFilesystem => "it can only be read: choose another folder",
-        ErrorKind::PermissionDenied if reading => {
-            "no permission: read it as somebody who may, or change who may"
-        }
+        ErrorKind::ReadOnlyFilesystem => "the file system is read-only: choose another folder",
+        ErrorKind::PermissionDenied if reading => "no permission: check the file's permissions",
         ErrorKind::PermissionDenied => {
-            "no permission: choose another folder, or change who may write there"
+            "no permission: choose another folder, or check who may write there"
         }
         ErrorKind::NotADirectory if reading => "a part of the path is a file: check the path",
         ErrorKind::NotADirectory => "a part of the path is a file: choose another folder",
@@ -120,9 +118,9 @@ pub fn cannot(verb: &str, path: &Path, error: io::Error) -> anyhow::Error {
     anyhow!("{failed}: {advice}")
 }
 
-/// What the system said, with what helps where no more room is to be had.
+/// The message of the system, with advice if the disk is full.
 fn full(error: io::Error) -> anyhow::Error {
-    // Of a file that has another name while it is written, nobody has to know that name.
+    // The temporary name of the file does not belong in the message.
     let inner =
         std::error::Error::source(&error).and_then(|inner| inner.downcast_ref::<io::Error>());
     let system = match inner.and_then(io::Error::raw_os_error) {
@@ -131,23 +129,22 @@ fn full(error: io::Error) -> anyhow::Error {
     };
     let advice = match system.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "the disk is full: make room and go on, what was there before is intact"
+            "the disk is full: make room and resume, earlier files are intact"
         }
         ErrorKind::FileTooLarge => {
-            "no file may be larger here: raise the limit and go on, what was there before is intact"
+            "the file exceeds the size limit: raise the limit and resume, earlier files are intact"
         }
         _ => return anyhow!(system),
     };
     anyhow!(system).context(advice)
 }
 
-/// Refuses pipes and devices, which no run has in its folder: the first may keep whoever opens them waiting for ever, the
-/// second have no end. What is not there is no obstacle.
+/// Refuses pipes and devices: opening a pipe may block for ever, and a device may have no end. A missing file is fine.
 pub(crate) fn refuse_pipes(path: &Path) -> Result<()> {
     let kind = path.metadata().map(|found| found.file_type());
     if kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
         bail!(
-            "{} is a pipe or a device, not a file: name or put a file there",
+            "{} is a pipe or a device: name a regular file",
             path.display()
         );
     }
@@ -160,7 +157,7 @@ pub(crate) fn open_file(path: &Path) -> Result<File> {
     File::open(path).map_err(|error| cannot("read", path, error))
 }
 
-/// Reads a file; an error names it.
+/// Reads a file.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = open_file(path)?.read_to_end(&mut bytes);
@@ -168,10 +165,11 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a text file; an error names it.
+/// Reads a text file.
 pub fn read_text(path: &Path) -> Result<String> {
     let bytes = read_bytes(path)?;
-    String::from_utf8(bytes).with_context(|| format!("cannot read {}: not text", path.display()))
+    String::from_utf8(bytes)
+        .with_context(|| format!("cannot read {}: it is not UTF-8 text", path.display()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where a run takes place: something that can make worlds to train in, and others to be tested in.
+//! The environments of a run: a factory of worlds for training and for evaluation.
 
 use std::sync::Arc;
 
@@ -9,63 +9,63 @@ use form_env::{Copies, Environment, GridWorlds, Maps, Shortest, Split, Task, Wor
 use crate::blind_spots::{BlindSpot, blind_spots};
 use crate::config::{RunConfig, is_task_file};
 
-/// Makes worlds.
+/// Makes the worlds of a run.
 pub trait EnvFactory: Sync {
-    /// What it makes.
+    /// A vector of worlds.
     type Worlds: Worlds;
 
-    /// So many worlds. Their episodes are drawn from the seed; which maps they are played on is not.
+    /// Makes `count` worlds. The seed determines starts and dynamics; the maps do not depend on it.
     fn worlds(&self, count: usize, seed: u64, split: Split) -> Result<Self::Worlds>;
 
-    /// The machine of those who know the task, for the method that is given one.
+    /// The ground-truth machine, for the method `handcrafted`.
     fn truth(&self) -> Option<&Machine> {
         None
     }
 
-    /// The number of the map that a world is on, where maps have numbers.
+    /// The number of the current map of a world, if maps are numbered.
     fn map_number(&self, worlds: &Self::Worlds, world: usize) -> Option<usize> {
         let _ = (worlds, world);
         None
     }
 
-    /// How few steps complete the task from where a world is, where there is a solver.
+    /// The length of a shortest solution from the current state of a world, if there is a solver.
     fn shortest(&self, worlds: &Self::Worlds, world: usize) -> Option<Shortest> {
         let _ = (worlds, world);
         None
     }
 
-    /// The most steps of an episode, where that is known.
+    /// The step limit of an episode, if it is known.
     fn step_limit(&self) -> Option<u64> {
         None
     }
 
-    /// What the policies of a machine would have to see and are not shown, state by state, for people.
+    /// What the observations hide from the policies of a machine, as hints for the user.
     fn blind_spots(&self, machine: &Machine) -> Vec<BlindSpot> {
         let _ = machine;
         Vec::new()
     }
 
-    /// The task as a file that a run keeps beside its configuration, where the task is not known by name.
+    /// The text of the task file, which a run keeps in its folder; none for built-in tasks.
     fn task_file(&self) -> Option<String> {
         None
     }
 }
 
-/// The grid worlds of a task.
+/// Makes the grid worlds of a task.
 #[derive(Clone, Debug)]
 pub struct GridEnvFactory {
     task: Arc<Task>,
     config: RunConfig,
 }
 
-/// How many maps those who were not trained on are tested on, at least.
+/// The number of held-out maps.
 const HELD_OUT_MAPS: usize = 1000;
 
-/// How many pairs of a pose and a situation the search for a shortest solution goes through: some tenths of a second.
+/// The maximum number of search nodes per shortest solution: some tenths of a second.
 const SEARCH_LIMIT: usize = 5_000_000;
 
 impl GridEnvFactory {
-    /// The worlds of a run.
+    /// The factory of a configuration.
     pub fn new(config: &RunConfig) -> Result<Self> {
         let found = Task::find(&config.task);
         let task = match is_task_file(&config.task) {
@@ -83,12 +83,12 @@ impl GridEnvFactory {
         &self.task
     }
 
-    /// Whether there are maps that no training run sees; a task with few different ones has none.
+    /// Whether maps can be held out from training; a task with few different maps has none to spare.
     pub fn holds_out(&self) -> bool {
         (self.task.map(self.config.seed, Split::HeldOut, 0)).is_ok()
     }
 
-    /// The maps of a split, or that every episode draws its own.
+    /// The maps of a split: a fixed set, or a new map per episode.
     pub fn maps(&self, split: Split) -> Result<Maps> {
         let (layouts, seed) = (self.config.layouts, self.config.seed);
         Ok(match (split, layouts) {
@@ -139,7 +139,7 @@ impl EnvFactory for GridEnvFactory {
     }
 }
 
-/// Copies of an environment of any sort. It has no maps to hold out: it is tested with other seeds.
+/// Makes copies of any environment. Without maps to hold out, held-out worlds have other seeds.
 #[derive(Clone, Debug)]
 pub struct CopiesEnvFactory<E> {
     environment: E,
@@ -147,7 +147,7 @@ pub struct CopiesEnvFactory<E> {
 }
 
 impl<E: Environment + Clone> CopiesEnvFactory<E> {
-    /// Copies of this environment.
+    /// Copies `environment`.
     pub fn new(environment: E) -> Self {
         Self {
             environment,
@@ -155,7 +155,7 @@ impl<E: Environment + Clone> CopiesEnvFactory<E> {
         }
     }
 
-    /// The same, with a machine for the method that is given one.
+    /// Adds a ground-truth machine, for the method `handcrafted`.
     #[must_use]
     pub fn with_truth(mut self, truth: Machine) -> Self {
         self.truth = Some(truth);

@@ -1,10 +1,10 @@
-//! Long work as it is seen from outside: it can be told to stop, and it says how far it has come.
+//! The callback of long evaluations: it reports progress and can interrupt.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use form_rl::PlayProgress;
 
-/// Who watches while episodes are played. Nothing that is measured depends on it.
+/// Reports progress while episodes are played, and can interrupt. Results do not depend on it.
 #[derive(Clone, Copy, Default)]
 pub struct PlayCallback<'a> {
     interrupt: Option<&'a AtomicBool>,
@@ -12,7 +12,7 @@ pub struct PlayCallback<'a> {
 }
 
 impl<'a> PlayCallback<'a> {
-    /// Nobody: the work goes on to its end.
+    /// No callback: the work runs to its end.
     pub fn none() -> Self {
         Self::default()
     }
@@ -24,20 +24,20 @@ impl<'a> PlayCallback<'a> {
         self
     }
 
-    /// Is told again and again how far the work has come.
+    /// Calls this function with the progress.
     #[must_use]
     pub fn reporting_to(mut self, progress: &'a (dyn Fn(PlayProgress) + Sync)) -> Self {
         self.progress = Some(progress);
         self
     }
 
-    /// Whether the work is to stop.
+    /// Whether the work was interrupted.
     pub fn is_interrupted(&self) -> bool {
         (self.interrupt).is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    /// Tells how far the work has come; whether it goes on.
-    pub fn tell(&self, progress: PlayProgress) -> bool {
+    /// Reports progress; returns whether the work continues.
+    pub(crate) fn report(&self, progress: PlayProgress) -> bool {
         if let Some(report) = self.progress {
             report(progress);
         }

@@ -1,14 +1,14 @@
-//! What is said of repeated measurements: averages, spread, and how sure one can be.
+//! Means and confidence intervals.
 //!
 //! A value that the data do not determine (the mean of nothing, the deviation of one number) is `None`.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// The confidence of intervals where nothing else is said.
-pub const CONFIDENCE: f64 = 0.95;
+/// The confidence of all intervals.
+pub(crate) const CONFIDENCE: f64 = 0.95;
 
-/// Where a quantity lies, with some confidence.
+/// A confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The lower end.
@@ -22,8 +22,8 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The sample standard deviation, with n − 1 below the line.
-pub fn deviation(values: &[f64]) -> Option<f64> {
+/// The sample standard deviation, with denominator n − 1.
+fn deviation(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
     }
@@ -32,8 +32,8 @@ pub fn deviation(values: &[f64]) -> Option<f64> {
     Some((squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// Where the mean of the population lies, if it is about normally distributed: Student's t.
-pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
+/// The Student interval of the mean of a normal population.
+pub(crate) fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let (centre, spread) = (mean(values)?, deviation(values)?);
     let tail = upper_tail(confidence)?;
     let freedom = (values.len() - 1) as f64;
@@ -45,9 +45,12 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     })
 }
 
-/// Where a probability lies that led to so many successes in so many trials: the score interval of Wilson (1927), which
-/// stays within 0 and 1 and is honest when all or none succeed.
-pub fn proportion_interval(successes: u64, trials: u64, confidence: f64) -> Option<Interval> {
+/// The score interval of Wilson (1927) for a probability: it stays within 0 and 1, and has a width when all or no trials succeed.
+pub(crate) fn proportion_interval(
+    successes: u64,
+    trials: u64,
+    confidence: f64,
+) -> Option<Interval> {
     if trials == 0 || successes > trials {
         return None;
     }

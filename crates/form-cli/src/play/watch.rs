@@ -147,7 +147,7 @@ impl Watch {
 
     fn draw(&self, frame: &mut ratatui::Frame<'_>) {
         let ended = match self.step == self.recording.steps() {
-            true => self.recording.ending(),
+            true => self.recording.outcome(),
             false => format!("step {} of {}", self.step, self.recording.steps()),
         };
         let keys = format!(
@@ -261,7 +261,7 @@ mod tests {
             watch.obey(Command::Forward).unwrap();
         }
         let last = screen(&watch);
-        assert!(last.contains(&watch.recording.ending()), "{last}");
+        assert!(last.contains(&watch.recording.outcome()), "{last}");
         assert_eq!(watch.game.world().steps() as usize, steps);
     }
 

@@ -3,26 +3,26 @@
 use form_rl::AssignmentMode;
 use serde::{Deserialize, Serialize};
 
-/// How a task is learnt.
+/// The method: which machine is used, and how many policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// One policy a state of a first-order machine that is learnt on the way.
+    /// One policy per state of a first-order machine, which is learnt while training.
     Form,
-    /// One policy a state of a machine that is given: the task's own, unless another is named.
+    /// One policy per state of a given machine: the task's own, unless another one is named.
     Handcrafted,
-    /// One policy a state of a propositional machine that is learnt on the way.
+    /// One policy per state of a propositional machine, which is learnt while training.
     Propositional,
-    /// One policy that knows of no machine.
+    /// One policy, without a machine.
     Ppo,
-    /// The same with memory.
+    /// One recurrent policy (LSTM), without a machine.
     RecurrentPpo,
-    /// One policy for all states of a first-order machine that is learnt on the way.
+    /// One policy for all states of a first-order machine, which is learnt while training.
     SinglePolicy,
 }
 
 impl Method {
-    /// All of them.
+    /// All methods.
     pub const ALL: [Self; 6] = [
         Self::Form,
         Self::Handcrafted,
@@ -32,7 +32,7 @@ impl Method {
         Self::SinglePolicy,
     ];
 
-    /// As it is written.
+    /// The name in configurations and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Form => "form",
@@ -44,7 +44,7 @@ impl Method {
         }
     }
 
-    /// How the work is shared out among agents.
+    /// Which agent acts in which machine state.
     pub fn assignment_mode(self) -> AssignmentMode {
         match self {
             Self::Form | Self::Handcrafted | Self::Propositional => AssignmentMode::PerState,
@@ -53,7 +53,7 @@ impl Method {
         }
     }
 
-    /// Whether the machine is learnt on the way.
+    /// Whether the machine is learnt while training.
     pub fn learns_machine(self) -> bool {
         matches!(self, Self::Form | Self::Propositional | Self::SinglePolicy)
     }
@@ -65,19 +65,19 @@ impl std::fmt::Display for Method {
     }
 }
 
-/// What a configuration starts from.
+/// The values that a configuration starts from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// Tables 1 and 2 of the paper: numbers instead of planes, seven actions, indicators, shared rewards, twenty epochs.
+    /// Tables 1 and 2 of the paper: symbolic observations, seven actions, indicators, shared rewards, 20 epochs.
     Paper,
-    /// What learns fast: planes, the three actions that move, progress as a plane, trajectories closed at the hand-over.
+    /// Faster learning: binary planes, three actions, progress as a plane, trajectories that end at the hand-over.
     #[default]
     Fast,
 }
 
 impl Preset {
-    /// As it is written.
+    /// The name in configurations and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Paper => "paper",
@@ -86,20 +86,20 @@ impl Preset {
     }
 }
 
-/// How worlds are shown.
+/// How worlds are observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ViewName {
-    /// Object, colour and state of every cell, as numbers.
+    /// Object, colour and state of every cell as numbers.
     Symbols,
-    /// The same with the checkpoints' identities as their state.
+    /// As `symbols`, with the number of a checkpoint as its state.
     Identities,
-    /// A plane of zeros and ones for every kind of thing.
+    /// One binary plane per kind of object.
     Planes,
 }
 
 impl ViewName {
-    /// As it is written.
+    /// The name in configurations and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Symbols => "symbols",
@@ -109,13 +109,13 @@ impl ViewName {
     }
 }
 
-/// Which actions there are.
+/// The action set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ActionsName {
-    /// MiniGrid's seven.
+    /// The seven actions of MiniGrid.
     All,
-    /// The three that move.
+    /// Turn left, turn right, forward.
     Moves,
 }
 
@@ -123,8 +123,8 @@ pub enum ActionsName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartsName {
-    /// Anywhere that the task can be completed from.
+    /// Any cell from which the task can be completed.
     Anywhere,
-    /// Where the map says.
+    /// The start of the map.
     OfTheMap,
 }

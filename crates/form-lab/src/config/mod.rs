@@ -1,6 +1,7 @@
-//! What a run is, completely: two runs with the same configuration are the same, to the bit, whatever the threads.
+//! The configuration of a run, which determines it: two runs with the same configuration agree bit by bit, for any number of
+//! threads.
 //!
-//! A configuration starts from a [`Preset`] and a [`Method`] and is changed key by key; in a run's folder it is `config.toml`.
+//! A configuration starts from a [`Preset`] and a [`Method`], and single keys override it. In a run's folder it is `config.toml`.
 
 mod choices;
 mod presets;
@@ -20,62 +21,62 @@ pub use self::sections::{EvaluationConfig, LearningConfig, Retrain, StopConfig, 
 
 use crate::atomic_files::read_text;
 
-/// A run.
+/// The configuration of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
-    /// The task: the name of a built-in one, or a file.
+    /// The task: the name of a built-in one, or a file that ends in `.toml`.
     pub task: String,
-    /// How it is learnt.
+    /// The method.
     pub method: Method,
-    /// What the rest started from.
+    /// The preset that the other values started from.
     pub preset: Preset,
-    /// All randomness comes from it, the maps too.
+    /// The seed of all randomness, including the maps.
     pub seed: u64,
-    /// The most iterations.
+    /// The maximum number of iterations.
     pub iterations: u64,
-    /// How many maps are played in turn; 0: a new one every episode.
+    /// How many maps are played in turn; 0 for a new map in every episode.
     pub layouts: usize,
-    /// How many worlds are played at once.
+    /// How many worlds run in parallel.
     pub worlds: usize,
-    /// How they are shown.
+    /// How worlds are observed.
     pub view: ViewName,
-    /// Which actions there are.
+    /// The action set.
     pub actions: ActionsName,
     /// Where episodes start.
     pub starts: StartsName,
-    /// How progress towards a `forall` is shown.
+    /// How progress towards a `forall` is encoded.
     pub progress: ProgressEncoding,
-    /// Who is rewarded.
+    /// Which agents are rewarded.
     pub credit: Credit,
-    /// Whether rewards are shaped by the distance to acceptance.
+    /// Whether rewards are shaped by the distance to acceptance (potential-based shaping).
     pub shaping: bool,
-    /// An agent with fewer samples than this waits for more before it learns.
+    /// The minimum number of samples per update; an agent with fewer waits for more.
     pub least_samples: usize,
-    /// The machine that is given, as text, if one is.
+    /// A given machine, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// How success is measured. A file of version 0.1 has no such section.
+    /// The evaluations. Files of version 0.1 lack this section.
     #[serde(default)]
     pub evaluation: EvaluationConfig,
-    /// When to stop.
+    /// When a run stops early.
     pub stop: StopConfig,
-    /// The learning of machines.
+    /// The machine learner.
     pub learning: LearningConfig,
-    /// The training of policies.
+    /// PPO.
     pub ppo: PpoConfig,
-    /// Their networks.
+    /// The networks of the policies.
     pub network: Architecture,
-    /// Whose policies it begins with, if not with fresh ones.
+    /// The policies that it starts from, unless they are fresh.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferConfig>,
 }
 
 impl RunConfig {
-    /// Sets one value, by its name in the file: `ppo.gamma`, `0.99`.
+    /// Sets one value by its key in the file, such as `ppo.gamma` to `0.99`.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         let mut table = toml::Table::try_from(&*self)?;
-        // What is no TOML value is text.
+        // Text needs no quotes.
         let parsed = format!("value = {value}").parse::<toml::Table>();
         let parsed = match parsed {
             Ok(mut parsed) => parsed.remove("value"),
@@ -88,19 +89,19 @@ impl RunConfig {
             place = match place.get_mut(part) {
                 Some(toml::Value::Table(inner)) => inner,
                 _ => bail!(
-                    "there is no section `{part}`: the sections are evaluation, stop, learning, ppo and network"
+                    "unknown section `{part}`: the sections are evaluation, stop, learning, ppo and network"
                 ),
             };
         }
         if !place.contains_key(name) && key != "machine" {
             let known: Vec<&str> = place.keys().map(String::as_str).collect();
             bail!(
-                "there is no setting `{key}`; there are: {}",
+                "unknown setting `{key}`; known settings: {}",
                 known.join(", ")
             );
         }
         let value = match (place.get(name), value) {
-            // 1 is a fine way to write 1.0.
+            // 1 may stand for 1.0.
             (Some(toml::Value::Float(_)), toml::Value::Integer(value)) => {
                 toml::Value::Float(value as f64)
             }
@@ -112,17 +113,17 @@ impl RunConfig {
         Ok(())
     }
 
-    /// Steps of every world in an iteration.
+    /// The steps per world and iteration.
     pub fn steps(&self) -> usize {
         self.ppo.train_batch / self.worlds.max(1)
     }
 
-    /// As a file.
+    /// The text of `config.toml`.
     pub fn to_toml(&self) -> Result<String> {
         Ok(toml::to_string_pretty(self)?)
     }
 
-    /// Reads a file.
+    /// Parses the text of a `config.toml`; errors name `path`.
     pub fn from_toml(text: &str, path: &Path) -> Result<Self> {
         let config: Self = toml::from_str(text).with_context(|| format!("{}", path.display()))?;
         config
@@ -131,13 +132,13 @@ impl RunConfig {
         Ok(config)
     }
 
-    /// Reads a file from the disk. Task files and checkpoints that it names are found beside it.
+    /// Reads a `config.toml`. Task files and checkpoints that it names are relative to its folder.
     pub fn open(path: &Path) -> Result<Self> {
         let mut config = Self::from_toml(&read_text(path)?, path)?;
         let beside = |name: &str| {
             let found = path.parent().unwrap_or(Path::new("")).join(name);
             (found.to_str().map(str::to_owned))
-                .with_context(|| format!("{}: not a path of letters", found.display()))
+                .with_context(|| format!("{}: the path is not UTF-8", found.display()))
         };
         if is_task_file(&config.task) {
             config.task = beside(&config.task)?;
@@ -148,7 +149,7 @@ impl RunConfig {
         Ok(config)
     }
 
-    /// The settings in which two configurations differ: the name, and the value in this one and in the other.
+    /// The settings that differ between two configurations: the key, the value here and the value in `other`.
     pub fn differences(&self, other: &Self) -> Result<Vec<(String, String, String)>> {
         let (mut mine, mut others) = (BTreeMap::new(), BTreeMap::new());
         flatten("", &self.to_toml()?.parse()?, &mut mine);
@@ -163,14 +164,14 @@ impl RunConfig {
             .collect())
     }
 
-    /// All settings and their values, by name.
+    /// All settings by key, with their values.
     pub fn settings(&self) -> Result<Vec<(String, String)>> {
         let mut settings = BTreeMap::new();
         flatten("", &self.to_toml()?.parse()?, &mut settings);
         Ok(settings.into_iter().collect())
     }
 
-    /// How worlds are shown and started.
+    /// The options of its worlds.
     pub fn world_options(&self) -> WorldOptions {
         WorldOptions {
             view: match self.view {
@@ -190,7 +191,7 @@ impl RunConfig {
     }
 }
 
-/// The values of a table by their full names.
+/// Collects the values of a table by their full keys.
 fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String>) {
     for (name, value) in table {
         match value {

@@ -10,7 +10,7 @@ use super::{
 };
 
 impl RunConfig {
-    /// The configuration of a preset for a method.
+    /// The configuration of a preset for a task and a method.
     pub fn new(task: &str, method: Method, preset: Preset) -> Self {
         match preset {
             Preset::Paper => Self::paper(task, method),
@@ -110,8 +110,8 @@ fn memory(method: Method) -> usize {
 }
 
 impl LearningConfig {
-    /// Without quantifiers a choice among objects takes several edges: propositional machines may have two between two states, as
-    /// in the paper.
+    /// Without quantifiers, a choice among objects takes several edges: as in the paper, propositional machines may have two
+    /// between two states.
     fn of(method: Method) -> Self {
         Self {
             max_disjuncts: match method {

@@ -2,29 +2,29 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whose policies a run begins with.
+/// The policies that a run starts from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransferConfig {
     /// The task that they were trained in.
     pub from: String,
-    /// Their checkpoint. A run keeps a copy of it beside its configuration.
+    /// Their checkpoint. A run keeps a copy of it in its folder.
     pub checkpoint: String,
-    /// Which of them are trained further.
+    /// Which policies are trained further.
     pub retrain: Retrain,
 }
 
-/// How the success of a run is measured: on fixed episodes, the same for the whole run, with actions drawn as in training, each played
-/// to its end. The first evaluation is made before anything is learnt; the last one, on other episodes, when the run is over.
+/// How the success of a run is measured: on fixed episodes, the same for the whole run, with actions sampled as in training, each
+/// played to its end. The first evaluation is made before training, the last one, on other episodes, after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluationConfig {
-    /// How many episodes an evaluation has.
+    /// The episodes per evaluation.
     pub episodes: usize,
-    /// How many the last one has, whose success is that of the run. No decision was based on them.
+    /// The episodes of the last evaluation, which measures the success of the run. No decision depends on them.
     pub final_episodes: usize,
-    /// How many steps evaluations may take for each step of training, all of them together but the last. An evaluation is made as
-    /// soon as that allows it.
+    /// The steps of all evaluations but the last, as a share of the steps of training. An evaluation is made as soon as this
+    /// budget allows it.
     pub share: f64,
 }
 
@@ -38,37 +38,37 @@ impl Default for EvaluationConfig {
     }
 }
 
-/// When a run stops before its last iteration. All of it is decided by evaluations.
+/// When a run stops before its last iteration. Evaluations decide.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StopConfig {
-    /// The success rate at which a run has converged: of evaluations, and then of fresh episodes. Above 1: never.
+    /// The success rate at which a run has converged, in evaluations and then in fresh episodes. Above 1: never.
     pub success: f64,
-    /// How many fresh episodes that is confirmed on.
+    /// How many fresh episodes confirm it.
     pub episodes: usize,
-    /// For how many evaluations in a row.
+    /// How many evaluations in a row must reach it.
     pub patience: u64,
-    /// Appendix C: once the success rate has crossed this, ...
+    /// Appendix C of the paper: once the success rate has crossed this value, ...
     pub crossing: f64,
-    /// ... the run ends when it falls by more than this share of its best value, of fresh episodes, too. 0: it does not.
+    /// ... the run stops if it falls by more than this share of its best value, confirmed by fresh episodes. 0: never.
     pub fall: f64,
 }
 
-/// The learning of machines.
+/// The machine learner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LearningConfig {
-    /// Random steps in every world an iteration, while nothing is known.
+    /// Random steps per world and iteration while no machine is known.
     pub explore: usize,
-    /// How many counterexamples of an iteration are kept, the shortest of every kind.
+    /// How many counterexamples are kept per iteration, the shortest of each kind.
     pub keep: usize,
-    /// The most states.
+    /// The maximum number of states, without the accepting and the rejecting one.
     pub max_states: usize,
-    /// The most edges between two states.
+    /// The maximum number of edges between two states.
     pub max_disjuncts: usize,
-    /// Whether a run may come back to a state.
+    /// Whether the machine may have cycles.
     pub cyclic: bool,
-    /// Seconds after which learning one machine is given up.
+    /// The time limit per machine in seconds.
     pub time_limit: u64,
 }
 
@@ -89,12 +89,12 @@ impl Default for LearningConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Retrain {
-    /// None of them: they are used as they are.
+    /// No policy: zero-shot transfer.
     None,
-    /// Those of the states whose `forall`s range over other atoms now, and those that could not be taken over whole.
+    /// Policies of states whose `forall` ranges over other atoms now, and those that were not transferred completely.
     Changed,
-    /// Those of these states.
+    /// The policies of these states.
     Named(Vec<String>),
-    /// All.
+    /// All policies.
     Full,
 }

@@ -1,13 +1,13 @@
-//! Which settings make no sense, or are beyond what any machine has room for, and why: what they are called in the file, and what
-//! would be wrong with such a run.
+//! Validation of a configuration: values that make no sense, and values beyond the memory of any computer. Errors use the keys of
+//! the file.
 
 use anyhow::{Result, anyhow, bail};
 use form_rl::{AssignmentMode, Credit};
 
 use super::RunConfig;
 
-/// The most worlds, maps, samples of an iteration, and edges between two states that a run may ask for: far beyond what is of
-/// use, and what can still be refused before the memory is gone.
+/// The maximum numbers of worlds, maps, samples per iteration, edges between two states and episodes: far beyond what is useful, and
+/// refused before memory runs out.
 const MOST_WORLDS: usize = 1 << 16;
 const MOST_LAYOUTS: usize = 1 << 22;
 const LARGEST_BATCH: usize = 1 << 26;
@@ -15,54 +15,54 @@ const MOST_DISJUNCTS: usize = 64;
 const MOST_EPISODES: usize = 1 << 24;
 
 impl RunConfig {
-    /// Refuses what makes no sense.
+    /// Refuses values that make no sense.
     pub fn check(&self) -> Result<()> {
         self.ppo.check().map_err(|error| match error {
-            // As it is called in the file.
+            // The key in the file.
             form_rl::Error::Setting { .. } => anyhow!("ppo.{error}"),
             other => other.into(),
         })?;
         if self.iterations == 0 {
-            bail!("iterations = 0: there must be one at least");
+            bail!("iterations = 0: at least one is needed");
         }
         if self.learning.max_states == 0 {
             bail!(
-                "learning.max_states = 0: a machine has one at least, beside the accepting and the rejecting one"
+                "learning.max_states = 0: a machine needs at least one, besides the accepting and the rejecting state"
             );
         }
         if self.learning.max_disjuncts == 0 {
-            bail!("learning.max_disjuncts = 0: there must be one edge at least");
+            bail!("learning.max_disjuncts = 0: at least one edge is needed");
         }
         if i64::try_from(self.seed).is_err() {
             bail!("seed = {}: it must be at most {}", self.seed, i64::MAX);
         }
         if self.worlds == 0 {
-            bail!("worlds = 0: there must be one at least");
+            bail!("worlds = 0: at least one is needed");
         }
         if self.steps() == 0 {
             bail!(
-                "ppo.train_batch = {}: fewer than the {} worlds, so none of them would take a step",
+                "ppo.train_batch = {}: fewer than the {} worlds, so no world would take a step",
                 self.ppo.train_batch,
                 self.worlds
             );
         }
         if self.network.memory > 0 && !self.steps().is_multiple_of(self.network.sequence.max(1)) {
             bail!(
-                "network.sequence = {}: the {} steps of a world in an iteration are no multiple of it",
+                "network.sequence = {}: it must divide the {} steps per world and iteration",
                 self.network.sequence,
                 self.steps()
             );
         }
-        // Before there is a folder: whoever plays would say so, but only once a machine is known.
+        // The game refuses these, too, but only once a machine is known.
         if self.method.assignment_mode() == AssignmentMode::PerState {
             if self.credit == Credit::HandOver && !self.shaping {
                 bail!(
-                    "credit = \"hand-over\": rewards must be shaped, or only the last agent would earn any: set shaping = true, or credit = \"shared\""
+                    "credit = \"hand-over\" needs shaped rewards, or only the last agent would be rewarded: set shaping = true, or credit = \"shared\""
                 );
             }
             if self.network.memory > 0 {
                 bail!(
-                    "network.memory = {}: only a method with one agent can have one",
+                    "network.memory = {}: only methods with a single policy can have memory",
                     self.network.memory
                 );
             }
@@ -74,16 +74,16 @@ impl RunConfig {
         ];
         for (name, count) in episodes {
             if count == 0 {
-                bail!("{name} = 0: a success rate needs one at least");
+                bail!("{name} = 0: a success rate needs at least one episode");
             }
         }
         if self.learning.explore == 0 {
-            bail!("learning.explore = 0: nothing would ever be observed");
+            bail!("learning.explore = 0: nothing would be observed");
         }
         self.check_limits()
     }
 
-    /// Refuses what no machine has room or time for, and what is no number.
+    /// Refuses values that would exhaust memory or time, and NaN.
     fn check_limits(&self) -> Result<()> {
         let counts = [
             ("worlds", self.worlds, MOST_WORLDS),

@@ -1,7 +1,6 @@
-//! What a person sees while a run trains.
+//! The progress display of a run, on standard error: live lines on a terminal, otherwise one line every few seconds.
 //!
-//! On a terminal a few lines that are kept up to date; elsewhere single lines, at most one every few seconds. All of it goes to
-//! standard error, and nothing that goes wrong there disturbs the run.
+//! Errors of the display never disturb the run.
 
 mod play_display;
 
@@ -16,40 +15,38 @@ use console::{Term, truncate_str};
 use form_rl::PlayProgress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
-/// Between two plain lines.
+/// The time between two plain lines.
 const EVERY: Duration = Duration::from_secs(5);
-/// How often the live lines are redrawn, at most, in a second.
+/// The maximum number of redraws per second.
 const REDRAWS: u8 = 10;
-/// Values in the sparkline.
+/// The number of values in the sparkline.
 const HISTORY: usize = 24;
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The longest counterexample in a plain line, in columns.
+/// The maximum width of a counterexample in a plain line.
 const PLAIN_WIDTH: usize = 100;
 
-/// Where a run stands after an iteration.
+/// The progress of a run after an iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
-    /// The number of the iteration.
+    /// The iteration.
     pub iteration: u64,
     /// Environment steps so far.
     pub steps: u64,
-    /// Environment steps a second.
+    /// Environment steps per second.
     pub steps_per_second: f64,
     /// The success rate of the last evaluation, if there was one.
     pub success: Option<f64>,
-    /// How many episodes it had.
+    /// Its number of episodes.
     pub episodes: u64,
     /// Whether it was made after this iteration.
     pub is_new: bool,
     /// The success rate of random play on the same episodes.
     pub random: Option<f64>,
-    /// States of the machine.
-    pub states: usize,
-    /// Its edges.
-    pub edges: usize,
-    /// The last trace that the machine of its time disagreed with.
+    /// The size of the machine: `2 states + accept, 2 edges`.
+    pub machine: String,
+    /// The last counterexample.
     pub counterexample: Option<String>,
-    /// How the updates of the policies went.
+    /// The losses of the policy updates.
     pub losses: Vec<PolicyLosses>,
 }
 
@@ -58,22 +55,22 @@ pub struct Snapshot {
 pub struct PolicyLosses {
     /// The machine state whose policy it is.
     pub state: String,
-    /// The loss of its choices.
+    /// The policy loss.
     pub policy: f64,
-    /// The loss of its value estimates.
+    /// The value loss.
     pub value: f64,
 }
 
-/// Shows snapshots.
+/// Shows the progress of a run.
 #[derive(Debug)]
 pub struct Display {
-    form: Form,
-    /// How many iterations there will be, if that is known.
+    mode: Mode,
+    /// The maximum number of iterations, if it is known.
     iterations: Option<u64>,
 }
 
 #[derive(Debug)]
-enum Form {
+enum Mode {
     Quiet,
     Plain(Plain),
     Live(Live),
@@ -83,15 +80,15 @@ impl Display {
     /// Shows nothing.
     pub fn quiet() -> Self {
         Self {
-            form: Form::Quiet,
+            mode: Mode::Quiet,
             iterations: None,
         }
     }
 
-    /// Shows a run of so many iterations on standard error: live if that is a terminal, else as plain lines.
+    /// On standard error: live lines if it is a terminal, otherwise plain lines.
     pub fn stderr(iterations: Option<u64>) -> Self {
         let terminal = Term::stderr();
-        // A terminal that calls itself dumb cannot move its cursor.
+        // A dumb terminal cannot move its cursor.
         let dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
         if terminal.is_term() && !dumb {
             Self::on_terminal(terminal, iterations)
@@ -100,18 +97,22 @@ impl Display {
         }
     }
 
-    /// Keeps a few lines of a terminal up to date.
-    pub fn on_terminal(terminal: Term, iterations: Option<u64>) -> Self {
+    /// Live lines on a terminal.
+    pub(crate) fn on_terminal(terminal: Term, iterations: Option<u64>) -> Self {
         Self {
-            form: Form::Live(Live::new(terminal, iterations)),
+            mode: Mode::Live(Live::new(terminal, iterations)),
             iterations,
         }
     }
 
-    /// Writes single lines, with so much time between them.
-    pub fn plain(out: Box<dyn Write + Send>, every: Duration, iterations: Option<u64>) -> Self {
+    /// Plain lines, at most one per `every`.
+    pub(crate) fn plain(
+        out: Box<dyn Write + Send>,
+        every: Duration,
+        iterations: Option<u64>,
+    ) -> Self {
         Self {
-            form: Form::Plain(Plain {
+            mode: Mode::Plain(Plain {
                 out: Sink(out),
                 every,
                 written: None,
@@ -122,26 +123,26 @@ impl Display {
         }
     }
 
-    /// Shows where the run stands.
-    pub fn show(&mut self, snapshot: &Snapshot) {
-        match &mut self.form {
-            Form::Quiet => {}
-            Form::Plain(plain) => plain.show(snapshot, self.iterations),
-            Form::Live(live) => live.show(snapshot),
+    /// Shows the progress.
+    pub(crate) fn show(&mut self, snapshot: &Snapshot) {
+        match &mut self.mode {
+            Mode::Quiet => {}
+            Mode::Plain(plain) => plain.show(snapshot, self.iterations),
+            Mode::Live(live) => live.show(snapshot),
         }
     }
 
-    /// Shows how far the last evaluation, of so many episodes, has come, for a [`PlayCallback`](crate::PlayCallback) to report to.
-    pub fn evaluating(&mut self, episodes: u64) -> impl Fn(PlayProgress) + Sync + use<> {
-        let bar = match &mut self.form {
-            Form::Quiet => None,
-            Form::Plain(plain) => {
+    /// Shows the last evaluation; returns the function that shows its progress.
+    pub(crate) fn evaluating(&mut self, episodes: u64) -> impl Fn(PlayProgress) + Sync + use<> {
+        let bar = match &mut self.mode {
+            Mode::Quiet => None,
+            Mode::Plain(plain) => {
                 plain.finish(self.iterations);
                 let of = counted(episodes, "episode");
                 plain.line(&format!("the last evaluation: {of}"));
                 None
             }
-            Form::Live(live) => Some(live.bar.clone()),
+            Mode::Live(live) => Some(live.bar.clone()),
         };
         move |progress: PlayProgress| {
             if let Some(bar) = &bar {
@@ -153,26 +154,26 @@ impl Display {
         }
     }
 
-    /// Says something that stays on the screen, above the live lines.
+    /// Prints a line that stays, above the live lines.
     pub fn remark(&mut self, text: &str) {
-        match &mut self.form {
-            Form::Quiet => {}
-            Form::Plain(plain) => plain.line(text),
-            Form::Live(live) => live.bar.println(text),
+        match &mut self.mode {
+            Mode::Quiet => {}
+            Mode::Plain(plain) => plain.line(text),
+            Mode::Live(live) => live.bar.println(text),
         }
     }
 
-    /// Shows the last snapshot if it was not shown yet, and leaves it there.
-    pub fn finish(&mut self) {
-        match &mut self.form {
-            Form::Quiet => {}
-            Form::Plain(plain) => plain.finish(self.iterations),
-            Form::Live(live) => live.finish(),
+    /// Shows the last snapshot if it has not been shown yet.
+    pub(crate) fn finish(&mut self) {
+        match &mut self.mode {
+            Mode::Quiet => {}
+            Mode::Plain(plain) => plain.finish(self.iterations),
+            Mode::Live(live) => live.finish(),
         }
     }
 }
 
-/// Where plain lines go.
+/// The output of plain lines.
 struct Sink(Box<dyn Write + Send>);
 
 impl std::fmt::Debug for Sink {
@@ -187,9 +188,9 @@ struct Plain {
     every: Duration,
     /// When the last line was written.
     written: Option<Instant>,
-    /// What came too early to be written.
+    /// A snapshot that came too soon after the last line.
     waiting: Option<Snapshot>,
-    /// The counterexample that was written last: each is shown once.
+    /// The last counterexample written: each is shown once.
     counterexample: Option<String>,
 }
 
@@ -214,9 +215,9 @@ impl Plain {
     fn write(&mut self, snapshot: &Snapshot, iterations: Option<u64>) {
         let (steps, speed) = steps(snapshot);
         let mut line = format!(
-            "{}: {steps} steps, {speed} a second, {}",
+            "{}: {steps} steps, {speed} per second, {}",
             iteration(snapshot, iterations),
-            machine(snapshot)
+            snapshot.machine
         );
         if snapshot.success.is_some() {
             let _ = write!(line, ", success {}", success(snapshot));
@@ -239,7 +240,7 @@ impl Plain {
     }
 
     fn line(&mut self, text: &str) {
-        // If standard error is closed, there is nobody to tell.
+        // Standard error may be closed.
         let _ = writeln!(self.out.0, "{text}").and_then(|()| self.out.0.flush());
     }
 }
@@ -258,7 +259,7 @@ impl Live {
         let bar = ProgressBar::with_draw_target(iterations, target)
             .with_finish(ProgressFinish::Abandon)
             .with_style(style(iterations.is_some()));
-        // Learning a machine may take a while: the clock shows that something happens.
+        // Learning a machine may take long: the clock shows that the run is alive.
         bar.enable_steady_tick(Duration::from_millis(200));
         Self {
             terminal,
@@ -275,7 +276,7 @@ impl Live {
             }
         }
         let (_, width) = self.terminal.size();
-        // Terminals differ in what they do with a letter in the last column.
+        // Terminals differ in how they treat the last column.
         let width = usize::from(width).saturating_sub(1).max(1);
         let lines = live_lines(snapshot, self.history.make_contiguous());
         let lines = lines.iter().map(|line| truncate_str(line, width, "…"));
@@ -286,20 +287,20 @@ impl Live {
     fn finish(&self) {
         if !self.bar.is_finished() {
             self.bar.abandon();
-            // The cursor stands behind the last letter.
+            // The cursor is after the last letter.
             let _ = self.terminal.write_line("");
         }
     }
 }
 
-/// A run that ends with an error leaves what was to be seen last.
+/// A run that ends with an error leaves its last lines on the screen.
 impl Drop for Live {
     fn drop(&mut self) {
         self.finish();
     }
 }
 
-/// The look of the live lines: with a bar if it is known how many iterations there will be.
+/// The style of the live lines: with a bar if the number of iterations is known.
 fn style(bounded: bool) -> ProgressStyle {
     let template = if bounded {
         "{spinner:.cyan} iteration {pos} of {len}  {bar:24.cyan/dim}  {elapsed_precise}  {prefix}\n{msg}"
@@ -312,16 +313,16 @@ fn style(bounded: bool) -> ProgressStyle {
         .progress_chars("━╸─")
 }
 
-/// What stands below the bar.
+/// The lines below the bar.
 fn live_lines(snapshot: &Snapshot, history: &[f64]) -> Vec<String> {
     let line = |name: &str, text: &str| format!("  {name:<14}  {text}");
     let (steps, speed) = steps(snapshot);
     let success = format!("{}  {}", success(snapshot), sparkline(history));
     let trace = snapshot.counterexample.as_deref().map(one_line);
     let mut lines = vec![
-        line("steps", &format!("{steps}  ({speed} a second)")),
+        line("steps", &format!("{steps}  ({speed} per second)")),
         line("success", success.trim_end()),
-        line("machine", &machine(snapshot)),
+        line("machine", &snapshot.machine),
         line("counterexample", trace.as_deref().unwrap_or("–")),
     ];
     if !snapshot.losses.is_empty() {
@@ -337,7 +338,7 @@ fn iteration(snapshot: &Snapshot, iterations: Option<u64>) -> String {
     }
 }
 
-/// Steps so far and in a second.
+/// The steps so far and per second.
 fn steps(snapshot: &Snapshot) -> (String, String) {
     let (steps, speed) = (snapshot.steps, snapshot.steps_per_second);
     let speed = if speed.is_finite() {
@@ -346,15 +347,6 @@ fn steps(snapshot: &Snapshot) -> (String, String) {
         0
     };
     (grouped(steps), grouped(speed))
-}
-
-fn machine(snapshot: &Snapshot) -> String {
-    let count = |n: usize, noun: &str| counted(n as u64, noun);
-    let (states, edges) = (
-        count(snapshot.states, "state"),
-        count(snapshot.edges, "edge"),
-    );
-    format!("{states}, {edges}")
 }
 
 /// `u0 -0.012/0.310`: of the policy and of the value estimates.
@@ -375,7 +367,7 @@ fn losses(snapshot: &Snapshot) -> String {
         .join("  ")
 }
 
-/// The share, of how many episodes, and what random play comes to on them.
+/// The success rate, the number of episodes, and the success of random play on them.
 fn success(snapshot: &Snapshot) -> String {
     let Some(rate) = snapshot.success else {
         return "–".to_owned();
@@ -393,14 +385,14 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(number))
 }
 
-/// A bar a value, from 0 to 1.
+/// One bar per value, from 0 to 1.
 fn sparkline(values: &[f64]) -> String {
     let top = BARS.len() - 1;
     let bar = |value: &f64| BARS[((value * top as f64).round() as usize).min(top)];
     values.iter().map(bar).collect()
 }
 
-/// Without line ends, or anything else that would move the cursor.
+/// Without control characters, which would move the cursor.
 fn one_line(text: &str) -> String {
     let shown = |letter: char| if letter.is_control() { ' ' } else { letter };
     text.trim().chars().map(shown).collect()

@@ -1,5 +1,4 @@
-//! What a person sees while episodes are played: a bar on a terminal, elsewhere a line every few seconds. All of it goes to standard
-//! error.
+//! The progress display of an evaluation, on standard error: a bar on a terminal, otherwise one line every few seconds.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,24 +9,24 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::counted;
 
-/// Between two plain lines.
+/// The time between two plain lines.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Shows how far the playing of episodes has come, until it is dropped.
+/// Shows the progress of an evaluation until it is dropped.
 #[derive(Debug)]
 pub struct PlayDisplay {
-    /// What the episodes are played for.
+    /// The purpose of the episodes.
     label: String,
     bar: Option<ProgressBar>,
-    /// When the last plain line was written, or when it all began.
+    /// When the last plain line was written.
     written: Mutex<Instant>,
 }
 
 impl PlayDisplay {
-    /// On standard error; the label says what the episodes are for.
+    /// On standard error; `label` is the purpose of the episodes.
     pub fn stderr(label: &str) -> Self {
         let terminal = Term::stderr();
-        // A terminal that calls itself dumb cannot move its cursor.
+        // A dumb terminal cannot move its cursor.
         let dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
         let bar = (terminal.is_term() && !dumb).then(|| {
             let target = ProgressDrawTarget::term(terminal, 10);
@@ -56,7 +55,7 @@ impl PlayDisplay {
         }
     }
 
-    /// Shows how far it has come, for a [`PlayCallback`](crate::PlayCallback) to report to.
+    /// Shows the progress; for [`PlayCallback::reporting_to`](crate::PlayCallback::reporting_to).
     pub fn update(&self, progress: PlayProgress) {
         let text = || {
             format!(
@@ -74,7 +73,7 @@ impl PlayDisplay {
             let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
             if written.elapsed() >= EVERY {
                 *written = Instant::now();
-                // If standard error is closed, there is nobody to tell.
+                // Standard error may be closed.
                 let line = format!("{}: {}\n", self.label, text());
                 let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
             }

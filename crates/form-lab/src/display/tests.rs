@@ -25,8 +25,7 @@ fn snapshot(iteration: u64) -> Snapshot {
         episodes: (iteration - 1) * 1000,
         is_new: true,
         random: (iteration > 2).then_some(0.125),
-        states: iteration as usize,
-        edges: iteration as usize - 1,
+        machine: format!("{iteration} states + accept, 1 edge"),
         counterexample: (iteration > 1).then(|| {
             format!(
                 "goal: yellow(o{iteration})\n{}",
@@ -75,10 +74,10 @@ fn plain_lines() {
     display.show(&third);
     display.finish();
     insta::assert_snapshot!(paper.text(), @r"
-    iteration 1 of 200: 16,384 steps, 31,416 a second, 1 state, 0 edges, losses u0 -0.012/0.500
-    iteration 2 of 200: 32,768 steps, 31,416 a second, 2 states, 1 edge, success 25.0 % of 1,000 episodes, losses u0 -0.012/0.500  u1 -0.012/0.500, counterexample goal: yellow(o2) ; yellow(o0); yellow(o1); yellow(o0); yellow(o1); yellow(o0); yellow(o1); yellow(o…
+    iteration 1 of 200: 16,384 steps, 31,416 per second, 1 states + accept, 1 edge, losses u0 -0.012/0.500
+    iteration 2 of 200: 32,768 steps, 31,416 per second, 2 states + accept, 1 edge, success 25.0 % of 1,000 episodes, losses u0 -0.012/0.500  u1 -0.012/0.500, counterexample goal: yellow(o2) ; yellow(o0); yellow(o1); yellow(o0); yellow(o1); yellow(o0); yellow(o1); yellow(o…
     a new machine: 3 states
-    iteration 3 of 200: 49,152 steps, 31,416 a second, 3 states, 2 edges, success 37.5 % of 2,000 episodes (random 12.5 %), losses u0 -0.012/0.500  u1 -0.012/0.500  u2 -0.012/0.500
+    iteration 3 of 200: 49,152 steps, 31,416 per second, 3 states + accept, 1 edge, success 37.5 % of 2,000 episodes (random 12.5 %), losses u0 -0.012/0.500  u1 -0.012/0.500  u2 -0.012/0.500
     ");
 }
 
@@ -183,9 +182,9 @@ fn a_terminal_shows_the_newest_snapshot() {
     insta::assert_snapshot!(screen.contents(), @r"
     a new machine: 3 states
     • iteration 6 of 8  ━━━━━━━━━━━━━━━━━━╸─────  00:00:00
-      steps           98,304  (31,416 a second)
+      steps           98,304  (31,416 per second)
       success         75.0 % of 5,000 episodes (random 12.5 %)…
-      machine         6 states, 5 edges
+      machine         6 states + accept, 1 edge
       counterexample  goal: yellow(o6) ; yellow(o0); yellow(o1…
       losses          u0 -0.012/0.500  u1 -0.012/0.500  u2 -0.…
     ");
@@ -207,9 +206,9 @@ fn a_display_that_is_dropped_leaves_its_last_lines() {
     run.join().unwrap();
     insta::assert_snapshot!(screen.contents(), @r"
     • iteration 0  00:00:00
-      steps           0  (0 a second)
+      steps           0  (0 per second)
       success         –
-      machine         0 states, 0 edges
+      machine
       counterexample  –
     ");
     assert_eq!(screen.parser.screen().cursor_position(), (5, 0));

@@ -1,4 +1,4 @@
-//! What success and length are measured against: random play, and shortest solutions, on the same episodes.
+//! The baselines of an evaluation on the same episodes: random play and shortest solutions.
 
 use anyhow::Result;
 use form_env::{Shortest, Worlds};
@@ -11,17 +11,17 @@ use crate::env_factory::EnvFactory;
 use crate::game_setup::game_config;
 use crate::play_callback::PlayCallback;
 
-/// What is known of the start of an episode before it is played.
+/// What is known of an episode before it is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// The number of its map, where maps have numbers.
+    /// The number of its map, if maps are numbered.
     pub(crate) map: Option<usize>,
-    /// How few steps complete it, where that was asked for and can be known.
+    /// The length of its shortest solution, if it was computed.
     pub(crate) shortest: Option<Shortest>,
 }
 
 impl Start {
-    /// Whether nobody can complete the episode in so many steps.
+    /// Whether no policy can complete the episode within a step limit.
     pub(crate) fn is_beyond(&self, limit: u64) -> bool {
         match self.shortest {
             Some(Shortest::Exactly(few) | Shortest::AtLeast(few)) => few as u64 > limit,
@@ -31,7 +31,7 @@ impl Start {
     }
 }
 
-/// The success rate of random play on the episodes of a plan; nothing if it was interrupted. The machine has no say in it.
+/// The success rate of random play on the episodes of a plan; nothing if it was interrupted. It does not depend on the machine.
 pub(crate) fn random_success<A: EnvFactory>(
     config: &RunConfig,
     envs: &A,
@@ -56,7 +56,7 @@ pub(crate) fn random_success<A: EnvFactory>(
     Ok(Some(successes as f64 / played.len().max(1) as f64))
 }
 
-/// What is known of the starts of the episodes of a plan, in their order; nothing if it was interrupted.
+/// The starts of the episodes of a plan, in their order, with shortest solutions if `solve`; nothing if it was interrupted.
 pub(crate) fn starts<A: EnvFactory>(
     envs: &A,
     plan: &EvaluationPlan,

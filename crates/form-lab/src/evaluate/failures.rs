@@ -1,4 +1,4 @@
-//! Where episodes fail: on which maps, and in which states of the machine.
+//! Failures of an evaluation by map and by machine state.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use super::baseline::Start;
 
-/// How many episodes it takes to say something of a map.
+/// The minimum number of episodes on a map before it is reported.
 const ENOUGH: u64 = 4;
 
 /// Where episodes fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures {
-    /// The maps on which some do, most failures first; none where maps have no numbers.
+    /// The maps with failures, worst first; empty if maps have no numbers.
     pub maps: Vec<MapFailures>,
-    /// The machine states in which those that failed ended, most failures first; none for methods that know of no machine.
+    /// The machine states in which failed episodes ended, worst first; empty for methods without a machine.
     pub states: Vec<StateFailures>,
 }
 
@@ -25,15 +25,15 @@ pub struct Failures {
 pub struct MapFailures {
     /// The number of the map in its set.
     pub map: usize,
-    /// How many episodes were played on it.
+    /// The number of episodes on it.
     pub episodes: u64,
     /// How many of them failed.
     pub failures: u64,
-    /// In which machine states those ended.
+    /// The machine states in which those ended.
     pub states: Vec<StateFailures>,
 }
 
-/// The failures in one machine state: the last step was that of its policy.
+/// The failures in one machine state, whose policy made the last step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateFailures {
     /// The name of the state.
@@ -43,7 +43,7 @@ pub struct StateFailures {
 }
 
 impl Failures {
-    /// Where episodes failed that began at these starts. States have the names of this machine.
+    /// Groups the failures of episodes with these starts. The machine names the states.
     pub(crate) fn of(played: &[Episode], starts: &[Start], machine: Option<&Machine>) -> Self {
         let mut failures = Self::default();
         for (episode, start) in played.iter().zip(starts) {
@@ -78,7 +78,7 @@ impl Failures {
         }
     }
 
-    /// Adds what another evaluation found, with the same maps and the same machine.
+    /// Adds the failures of another evaluation with the same maps and the same machine.
     pub(crate) fn pool(&mut self, other: &Self) {
         let mut maps: BTreeMap<usize, MapFailures> = std::mem::take(&mut self.maps)
             .into_iter()
@@ -104,7 +104,7 @@ impl Failures {
         self.sort();
     }
 
-    /// Only the maps on which something failed.
+    /// Keeps only the maps with failures.
     #[must_use]
     pub(crate) fn failing(mut self) -> Self {
         self.maps.retain(|map| map.failures > 0);
@@ -125,8 +125,7 @@ impl Failures {
         most_first(&mut self.states);
     }
 
-    /// The maps on which most episodes fail, for people: `map 3 fails 20 of 20, in u2`. Of a map that was played a few times only,
-    /// nothing is said.
+    /// The maps on which most episodes fail, as text: `map 3 fails 20 of 20, in u2`. Maps with few episodes are left out.
     pub fn worst_maps(&self, most: usize) -> Vec<String> {
         let often = |map: &&MapFailures| map.episodes >= ENOUGH && 2 * map.failures > map.episodes;
         (self.maps.iter().filter(often).take(most))
@@ -138,7 +137,7 @@ impl Failures {
             .collect()
     }
 
-    /// The states in which episodes fail, for people: `failed in u1: 12, in u0: 3`.
+    /// The states in which episodes fail, as text: `failed in u1: 12, in u0: 3`.
     pub fn by_state(&self) -> Option<String> {
         let list: Vec<String> = (self.states.iter())
             .map(|found| format!("in {}: {}", found.state, found.failures))

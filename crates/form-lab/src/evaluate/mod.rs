@@ -1,8 +1,8 @@
-//! How good policies are: whole episodes on maps they were trained on, or on maps that no training run ever sees.
+//! Evaluation: the success of policies on training maps or on held-out maps.
 //!
-//! Every episode that is started counts, however long it takes: which episodes are played is decided before the first step. (Of the
-//! episodes that *end* within some time, too many succeed, because those that fail take longest.) Success stands between two
-//! baselines on the same episodes, `random` and `shortest`, and episodes that fail are told apart by map and by machine state.
+//! Every episode that is started counts, whatever its length: the episodes are chosen before the first step. (Counting the episodes
+//! that *end* within some time overestimates success, because failures take longest.) Two baselines on the same episodes, `random`
+//! and `shortest`, put success into context, and failures are grouped by map and by machine state.
 
 mod baseline;
 mod failures;
@@ -22,35 +22,35 @@ use crate::game_setup::{assignment, game};
 use crate::play_callback::PlayCallback;
 use crate::statistics::{CONFIDENCE, Interval, mean, mean_interval, proportion_interval};
 
-/// What to play.
+/// Which episodes are played, and how.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EvaluationPlan {
-    /// On which maps.
+    /// Training maps or held-out maps.
     pub split: Split,
-    /// How many episodes; at least one.
+    /// The number of episodes, at least one.
     pub episodes: usize,
     /// How actions are chosen.
     pub choice: Choice,
-    /// What episodes and choices are drawn from.
+    /// The seed of starts and actions.
     pub seed: u64,
 }
 
-/// What came of it. Intervals are of 95 % confidence, over episodes. An episode is a success, a dead end, out of time, or cut off.
+/// The result of an evaluation. Intervals have 95 % confidence. Every episode is a success, a dead end, out of time, or cut off.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// On maps that were held out from training?
+    /// Whether the maps were held out from training.
     pub held_out: bool,
-    /// Whether the most probable action was taken, rather than one drawn.
+    /// Whether actions were greedy rather than sampled.
     pub greedy: bool,
-    /// How many episodes were started: all of them count.
+    /// The number of episodes started; all of them count.
     pub episodes: u64,
-    /// How many of them completed the task, by what the world says.
+    /// How many of them completed the task, according to the world.
     pub successes: u64,
-    /// The share of those.
+    /// The success rate.
     pub success: f64,
-    /// Wilson's interval of it.
+    /// Its Wilson interval.
     pub success_interval: Interval,
-    /// The success of random play, all actions equally likely, on the same episodes.
+    /// The success rate of uniformly random actions on the same episodes.
     #[serde(default)]
     pub random: Option<f64>,
     /// The mean unshaped return: 1 for an episode that completed the task, 0 for any other.
@@ -58,31 +58,31 @@ pub struct Evaluation {
     pub return_: f64,
     /// The mean number of steps.
     pub length: f64,
-    /// Student's interval of it; none of a single episode.
+    /// Its Student interval; none for a single episode.
     pub length_interval: Option<Interval>,
-    /// The mean number of steps of shortest solutions from the same starts, by exact search; unknown where the world has no solver.
+    /// The mean length of shortest solutions from the same starts, by exact search; none if the world has no solver.
     #[serde(default)]
     pub shortest: Option<f64>,
-    /// Whether that is exact; else the search for some of them reached its limit, and it is a lower bound.
+    /// Whether `shortest` is exact; otherwise some searches reached their limit, and it is a lower bound.
     #[serde(default)]
     pub shortest_exact: bool,
-    /// How many times the shortest steps the successful episodes took: their steps over those of shortest solutions from the same
-    /// starts. Where `shortest` is a lower bound, an upper bound.
+    /// The steps of successful episodes divided by those of shortest solutions from the same starts; an upper bound if `shortest`
+    /// is a lower bound.
     #[serde(default)]
     pub ratio: Option<f64>,
-    /// How many episodes cannot be completed within the task's limit of steps, by anybody.
+    /// How many episodes no policy can complete within the step limit.
     #[serde(default)]
     pub impossible: u64,
-    /// How many episodes ended where the task had become impossible.
+    /// How many episodes reached a dead end.
     pub dead_ends: u64,
-    /// How many ran out of time.
+    /// How many reached the step limit.
     pub out_of_time: u64,
-    /// How many were cut off because the machine thought them over while the world went on.
+    /// How many were cut off because the machine reached a terminal state before the world did.
     #[serde(default)]
     pub cut_off: u64,
-    /// How many the machine was wrong about, however they ended: those cut off, and those whose end it took for another.
+    /// How many the machine misjudged: those cut off, and those whose outcome it got wrong.
     pub refuted: u64,
-    /// Where episodes fail: on which maps, and in which machine states.
+    /// The failures, by map and by machine state.
     #[serde(default)]
     pub failures: Failures,
 }
@@ -113,10 +113,10 @@ impl EvaluationSummary {
     }
 }
 
-/// The most worlds that are played at once.
+/// The maximum number of parallel worlds.
 const WORLDS: usize = 512;
 
-/// Lets agents play in worlds of an envs, and counts.
+/// Evaluates agents with a machine.
 pub fn evaluate<A: EnvFactory>(
     config: &RunConfig,
     envs: &A,
@@ -125,10 +125,10 @@ pub fn evaluate<A: EnvFactory>(
     plan: &EvaluationPlan,
 ) -> Result<Evaluation> {
     let found = evaluate_with(config, envs, machine, agents, plan, PlayCallback::none())?;
-    Ok(found.unwrap_or_else(|| unreachable!("nobody interrupts it")))
+    Ok(found.unwrap_or_else(|| unreachable!("no callback interrupts it")))
 }
 
-/// The same; nothing if it was interrupted.
+/// As [`evaluate`], with a callback; nothing if it was interrupted.
 pub fn evaluate_with<A: EnvFactory>(
     config: &RunConfig,
     envs: &A,
@@ -141,7 +141,7 @@ pub fn evaluate_with<A: EnvFactory>(
     Ok(found.map(|(evaluation, _)| evaluation))
 }
 
-/// The same, with the episodes that were played.
+/// As [`evaluate_with`], and returns the episodes.
 pub(crate) fn evaluate_episodes<A: EnvFactory>(
     config: &RunConfig,
     envs: &A,
@@ -167,8 +167,8 @@ pub(crate) fn evaluate_episodes<A: EnvFactory>(
     Ok(Some((evaluation, played)))
 }
 
-/// How an evaluation is laid out: so many worlds, each with so many episodes. The first `episodes` of them count, in the order of
-/// their numbers and worlds.
+/// How the episodes of an evaluation are spread over worlds and rounds. The first `episodes` of them count, in the order of rounds
+/// and worlds.
 #[derive(Clone, Copy)]
 struct Layout {
     worlds: usize,
@@ -177,7 +177,7 @@ struct Layout {
 }
 
 impl EvaluationPlan {
-    /// How many worlds the episodes are played in.
+    /// The number of worlds.
     pub(crate) fn worlds(&self) -> usize {
         self.layout().worlds
     }
@@ -193,8 +193,8 @@ impl EvaluationPlan {
     }
 }
 
-/// Plays the episodes of a plan: as many as it says, in the order of their numbers and worlds. On a set of maps, each is played as
-/// often as any other, up to one episode.
+/// Plays the episodes of a plan and returns them in the order of rounds and worlds. All maps of a set are played equally often, up to
+/// one episode.
 pub fn play<A: EnvFactory>(
     config: &RunConfig,
     envs: &A,
@@ -206,7 +206,7 @@ pub fn play<A: EnvFactory>(
     Ok(played.unwrap_or_default())
 }
 
-/// The same; nothing if it was interrupted.
+/// As [`play`], with a callback; nothing if it was interrupted.
 pub(crate) fn play_with<A: EnvFactory>(
     config: &RunConfig,
     envs: &A,
@@ -218,7 +218,7 @@ pub(crate) fn play_with<A: EnvFactory>(
     let layout = plan.layout();
     let worlds = envs.worlds(layout.worlds, plan.seed, plan.split)?;
     let assignment = assignment(config, &worlds, machine)?;
-    // As in training: as long as no machine is known that could accept, there is nothing to go by, and play is random.
+    // As in training: actions are random until a machine that can accept is known.
     let choice = match assignment.mode() == AssignmentMode::Unaided || assignment.can_accept() {
         true => plan.choice,
         false => Choice::Uniform,
@@ -229,18 +229,18 @@ pub(crate) fn play_with<A: EnvFactory>(
         choice,
         seed: plan.seed,
     };
-    let played = game.play_while(agents, rounds, |progress| callback.tell(progress))?;
+    let played = game.play_while(agents, rounds, |progress| callback.report(progress))?;
     Ok((!callback.is_interrupted()).then(|| in_order(played, layout)))
 }
 
-/// The episodes that count. Those that are too many are chosen beforehand, not by how long they took.
+/// The episodes that count. Surplus episodes are dropped by their place, not by their length.
 fn in_order(mut played: Vec<Episode>, layout: Layout) -> Vec<Episode> {
     played.sort_by_key(|episode| (episode.number, episode.world));
     played.truncate(layout.episodes);
     played
 }
 
-/// Counts.
+/// Counts outcomes.
 fn count(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
     let count = |what: &dyn Fn(&Episode) -> bool| {
         episodes.iter().filter(|episode| what(episode)).count() as u64
@@ -266,7 +266,7 @@ fn count(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
         random: None,
         return_: success,
         length: mean(&lengths).unwrap_or(0.0),
-        // No episode has fewer than no steps, whatever Student says of a few.
+        // The Student interval of few episodes can reach below zero.
         length_interval: mean_interval(&lengths, CONFIDENCE).map(|interval| Interval {
             low: interval.low.max(0.0),
             ..interval
@@ -284,7 +284,7 @@ fn count(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
 }
 
 impl Evaluation {
-    /// Compares the steps with those of shortest solutions from the same starts.
+    /// Compares lengths with shortest solutions from the same starts.
     fn compare(&mut self, played: &[Episode], starts: &[Start], limit: Option<u64>) {
         let (mut shortest, mut exact) = (Vec::new(), true);
         let (mut taken, mut least) = (0.0, 0.0);
@@ -308,7 +308,7 @@ impl Evaluation {
         self.ratio = (least > 0.0).then(|| taken / least);
     }
 
-    /// The steps that were played in all.
+    /// The total number of steps.
     pub fn steps(&self) -> u64 {
         (self.length * self.episodes as f64).round() as u64
     }

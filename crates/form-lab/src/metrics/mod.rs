@@ -14,40 +14,40 @@ pub use self::table::{Table, read_rows};
 
 use crate::evaluate::EvaluationSummary;
 
-/// What an iteration achieved. An empty field is no value: no evaluation was made after it, for instance. The row of iteration 0
-/// tells of the evaluation before anything was learnt.
+/// The result of one iteration. An empty field has no value, for instance because no evaluation was made. The row of iteration 0 has
+/// the evaluation before training.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MetricsRow {
-    /// The number of the iteration.
+    /// The iteration.
     pub iteration: u64,
-    /// Environment steps since the beginning of the run.
+    /// Environment steps since the start of the run.
     pub steps: u64,
-    /// How many episodes the evaluation after the iteration started, if one was made.
+    /// The number of evaluation episodes, if an evaluation was made after the iteration.
     pub evaluated: Option<u64>,
-    /// The share of them that completed the task.
+    /// Their success rate.
     pub success: Option<f64>,
-    /// Their mean return, without shaping.
+    /// Their mean return without shaping.
     #[serde(rename = "return")]
     pub return_: Option<f64>,
     /// Their mean length in steps.
     pub length: Option<f64>,
-    /// Episodes of the training that ended in the iteration. Those that fail take longest, so most of the first to end succeed.
+    /// Training episodes that ended in the iteration. Failures take longest, so successes are over-represented.
     pub episodes: u64,
-    /// The share of those that completed the task: no success rate of the policies.
+    /// The share of those that completed the task; not a success rate of the policies.
     pub ended_success: Option<f64>,
     /// Their mean length in steps.
     pub ended_length: Option<f64>,
     /// Their mean return with shaping.
     pub shaped_return: Option<f64>,
-    /// States of the machine at the end of the iteration.
+    /// The number of states of the machine after the iteration, terminal states included.
     pub states: u64,
-    /// Its edges.
+    /// The number of its edges.
     pub edges: u64,
-    /// How often a machine was learnt since the beginning of the run.
+    /// Machines learnt since the start of the run.
     pub relearnings: u64,
-    /// Counterexamples found since the beginning of the run.
+    /// Counterexamples found since the start of the run.
     pub counterexamples: u64,
-    /// Traces kept for learning machines.
+    /// Traces kept for the machine learner.
     pub traces: u64,
 }
 
@@ -61,19 +61,19 @@ impl MetricsRow {
     }
 }
 
-/// Where the time of an iteration went.
+/// The times of one iteration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimingsRow {
-    /// The number of the iteration.
+    /// The iteration.
     pub iteration: u64,
-    /// Seconds of training since the beginning of the run, those before it was resumed included.
+    /// Seconds of training since the start of the run, including those before it was resumed.
     pub seconds: f64,
-    /// Environment steps a second in the iteration.
+    /// Environment steps per second in the iteration.
     pub steps_per_second: f64,
-    /// Seconds spent acting.
+    /// Seconds spent on rollouts.
     pub rollout_seconds: f64,
-    /// Seconds spent on updates of policies.
+    /// Seconds spent on policy updates.
     pub update_seconds: f64,
     /// Seconds spent on learning machines.
     pub learning_seconds: f64,
@@ -82,41 +82,41 @@ pub struct TimingsRow {
     pub evaluation_seconds: f64,
 }
 
-/// How the update of one policy went. An empty field is no value: too few samples for an update, for instance.
+/// The update of one policy. An empty field has no value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoliciesRow {
-    /// The number of the iteration.
+    /// The iteration.
     pub iteration: u64,
     /// The machine state whose policy it is.
     pub state: String,
-    /// Samples it was trained with.
+    /// The number of samples.
     pub samples: u64,
-    /// The loss of the policy.
+    /// The policy loss.
     pub policy_loss: Option<f64>,
-    /// The loss of the value estimates.
+    /// The value loss.
     pub value_loss: Option<f64>,
-    /// The mean entropy of its choices, in nats.
+    /// The mean entropy of the policy in nats.
     pub entropy: Option<f64>,
-    /// How far the policy moved: the estimated Kullback–Leibler divergence.
+    /// The estimated Kullback–Leibler divergence from the policy before the update.
     pub kl: Option<f64>,
-    /// The share of samples whose gradient was clipped away.
+    /// The share of samples outside the clip range.
     pub clipped: Option<f64>,
-    /// The norm of the gradient before it was clipped.
+    /// The gradient norm before clipping.
     pub gradient: Option<f64>,
 }
 
 /// A row of one of the tables.
 pub trait Row: Serialize + DeserializeOwned + Default {
-    /// The columns of earlier versions, and what they are called now; those that no longer exist have a name that nothing has.
+    /// The headers of earlier versions, each with the current names of its columns; `-` for a column that no longer exists.
     const EARLIER: &[(&str, &str)] = &[];
 
-    /// The iteration it tells of.
+    /// The iteration.
     fn iteration(&self) -> u64;
 }
 
 impl Row for MetricsRow {
-    // Version 0.1 knew only episodes that had ended.
+    // Version 0.1 only had training episodes.
     const EARLIER: &[(&str, &str)] = &[(
         "iteration,steps,episodes,success,return,length,shaped_return,states,edges,relearnings,counterexamples,traces",
         "iteration,steps,episodes,ended_success,-,ended_length,shaped_return,states,edges,relearnings,counterexamples,traces",

@@ -13,7 +13,7 @@ use anyhow::{Result, anyhow, bail};
 use super::Row;
 use crate::atomic_files::{append, cannot, read_text, write_atomically};
 
-/// A table that rows are added to.
+/// A table that rows are appended to.
 #[derive(Debug)]
 pub struct Table<R> {
     path: PathBuf,
@@ -22,19 +22,19 @@ pub struct Table<R> {
 }
 
 impl<R: Row> Table<R> {
-    /// A new table with its header. Another file of that name is replaced.
+    /// Creates a table with its header, replacing an existing file.
     pub fn create(path: &Path) -> Result<Self> {
         write_atomically(path, header::<R>()?.as_bytes())?;
         Self::append_to(path)
     }
 
-    /// The table of a run that goes on after an iteration, or from its beginning: later rows and a half-written last line are cut off,
-    /// all at once. A missing table is begun anew; one of an earlier version gets the columns of this one.
+    /// Opens the table of a run that resumes after an iteration, or from its start: later rows and a half-written last line are cut
+    /// off atomically. A missing table is created; a table of an earlier version gets the current columns.
     pub fn resume(path: &Path, iteration: Option<u64>) -> Result<Self> {
         Self::resume_with(path, iteration, |_| {})
     }
 
-    /// The same, with a change to every row.
+    /// As [`resume`](Self::resume), with a change to every row.
     pub(crate) fn resume_with(
         path: &Path,
         iteration: Option<u64>,
@@ -53,7 +53,7 @@ impl<R: Row> Table<R> {
         Self::append_to(path)
     }
 
-    /// Adds a row; the system has it when this returns.
+    /// Appends a row. The operating system has it when this returns.
     pub fn append(&mut self, row: &R) -> Result<()> {
         append(
             &mut self.file,
@@ -62,8 +62,7 @@ impl<R: Row> Table<R> {
         )
     }
 
-    /// Waits until all rows are on the disk. Before a checkpoint is written, this makes sure that it is not ahead of its table
-    /// after a power failure.
+    /// Flushes all rows to the disk, so that after a power failure no checkpoint is ahead of its table.
     pub fn sync(&self) -> Result<()> {
         (self.file.sync_data()).map_err(|error| cannot("write", &self.path, error))
     }
@@ -81,12 +80,12 @@ impl<R: Row> Table<R> {
     }
 }
 
-/// The rows of a table. What a killed process left half-written at its end does not count.
+/// Reads the rows of a table. A half-written last line, left by a killed process, is ignored.
 pub fn read_rows<R: Row>(path: &Path) -> Result<Vec<R>> {
     parse(path, complete_lines(&read_text(path)?))
 }
 
-/// The rows of a table up to the first that cannot be read, and what is wrong there. A last line that is cut off is wrong too.
+/// Reads the rows of a table up to the first bad one, with its error. A truncated last line is an error, too.
 pub(crate) fn read_good_rows<R: Row>(path: &Path) -> (Vec<R>, Option<anyhow::Error>) {
     let text = match read_text(path) {
         Ok(text) => text,
@@ -97,7 +96,7 @@ pub(crate) fn read_good_rows<R: Row>(path: &Path) -> (Vec<R>, Option<anyhow::Err
     let cut = (complete.len() < text.len()).then(|| {
         let line = complete.lines().count() + 1;
         anyhow!(
-            "{}:{line}: the last line is cut off and does not count",
+            "{}:{line}: the last line is truncated and ignored",
             path.display()
         )
     });
@@ -115,7 +114,7 @@ fn header<R: Row>() -> Result<String> {
     Ok(format!("{first}\n"))
 }
 
-/// Rows as they stand in the file, below the header or without it.
+/// Rows as CSV lines, with or without the header.
 fn rows_as_lines<R: Row>(rows: &[R], with_header: bool) -> Result<Vec<u8>> {
     if rows.is_empty() && with_header {
         return Ok(header::<R>()?.into_bytes());
@@ -136,7 +135,7 @@ fn parse<R: Row>(path: &Path, text: &str) -> Result<Vec<R>> {
     }
 }
 
-/// The rows up to the first bad one, and what is wrong there.
+/// The rows up to the first bad one, with its error.
 fn good_rows<R: Row>(path: &Path, text: &str) -> (Vec<R>, Option<anyhow::Error>) {
     if text.is_empty() {
         // Killed before the header was written.
@@ -149,7 +148,7 @@ fn good_rows<R: Row>(path: &Path, text: &str) -> (Vec<R>, Option<anyhow::Error>)
     let names: Vec<&str> = names.split(',').collect();
     let mut rows = Vec::new();
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    // Whatever the file calls its columns. Asking for them moves on to the first row.
+    // Replaces the names in the file. Reading them moves on to the first row.
     if let Err(error) = reader.headers() {
         return (rows, Some(misread(path, text, &names, &error)));
     }
@@ -163,7 +162,7 @@ fn good_rows<R: Row>(path: &Path, text: &str) -> (Vec<R>, Option<anyhow::Error>)
     (rows, None)
 }
 
-/// What the columns are called now, if they are those of the table.
+/// The current names of the columns, if the header is known.
 fn columns<R: Row>(path: &Path, text: &str) -> Result<String> {
     let expected = header::<R>()?;
     let expected = expected.trim_end();
@@ -174,7 +173,7 @@ fn columns<R: Row>(path: &Path, text: &str) -> Result<String> {
     if found != expected {
         let same = (found.chars().zip(expected.chars())).take_while(|(a, b)| a == b);
         bail!(
-            "{}:1:{}: the columns are `{found}`, not `{expected}`: is this a table of another version or another kind?",
+            "{}:1:{}: the columns are `{found}`, not `{expected}`: this is a table of another kind or another version",
             path.display(),
             same.count() + 1
         );
@@ -182,7 +181,7 @@ fn columns<R: Row>(path: &Path, text: &str) -> Result<String> {
     Ok(expected.to_owned())
 }
 
-/// An error of reading with its line and column, and the name of the field there.
+/// A read error with its line, column and field name.
 fn misread(path: &Path, text: &str, names: &[&str], error: &csv::Error) -> anyhow::Error {
     let line = error.position().map_or(1, csv::Position::line);
     let (field, problem) = match error.kind() {
@@ -204,12 +203,12 @@ fn misread(path: &Path, text: &str, names: &[&str], error: &csv::Error) -> anyho
     let text = text.lines().nth(line as usize - 1).unwrap_or_default();
     let column = start_of_field(text, field);
     anyhow!(
-        "{}:{line}:{column}: {problem}: repair the line, or cut it off",
+        "{}:{line}:{column}: {problem}: repair the line, or remove it",
         path.display()
     )
 }
 
-/// The column, from 1, at which a field of a line begins.
+/// The column, from 1, at which a field starts.
 fn start_of_field(line: &str, field: usize) -> usize {
     let mut quoted = false;
     let commas = line.chars().enumerate().filter(|(_, char)| {
@@ -227,7 +226,7 @@ mod tests {
     use super::*;
     use crate::metrics::MetricsRow;
 
-    /// The device that is always full takes the place of the file: the error of the system is a real one.
+    /// The file is /dev/full, so the error of the operating system is real.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_full_disk_is_an_error_that_says_so() {

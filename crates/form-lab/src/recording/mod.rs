@@ -1,4 +1,4 @@
-//! An episode that the policies of a run play, to be watched: on a map of their training or a held-out one, chosen or drawn.
+//! An episode played by the policies of a run, recorded step by step for replay.
 
 mod panel;
 mod picture;
@@ -18,47 +18,47 @@ use crate::env_factory::{EnvFactory, GridEnvFactory};
 use crate::game_setup::{assignment, game};
 use crate::run::SavedRun;
 
-/// Which episode is played, and how.
+/// Which episode is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EpisodeRequest {
-    /// On maps of the training, or on held-out ones.
+    /// Training maps or held-out maps.
     pub split: Split,
-    /// The number of the map in its set; drawn if there is none.
+    /// The number of the map in its set; a random one if none is given.
     pub map: Option<u64>,
-    /// What the start, the actions and, if none is named, the map are drawn from.
+    /// The seed of the start, the actions and, if none is given, the map.
     pub seed: u64,
-    /// Whether actions are drawn as the policies say, or always the most probable ones.
+    /// How actions are chosen.
     pub choice: Choice,
 }
 
-/// An episode, step by step.
+/// A recorded episode.
 #[derive(Clone, Debug)]
 pub struct Recording {
     start: GridWorld,
-    /// The machine that the policies follow; the task's own where they know of none.
+    /// The machine of the policies; the task's own if they use none.
     machine: BoundMachine,
     knows_machine: bool,
     map: u64,
     split: Split,
-    moments: Vec<Moment>,
+    steps: Vec<RecordedStep>,
     outcome: EpisodeOutcome,
     shortest: Shortest,
 }
 
-/// Where world and machine stand after a step.
+/// The world and the machine after a step.
 #[derive(Clone, Debug)]
-struct Moment {
+struct RecordedStep {
     action: Option<Action>,
     place: (Cell, Direction),
     labels: String,
     monitor: Monitor,
 }
 
-/// Of the search for a shortest solution: some tenths of a second.
+/// The maximum number of search nodes for the shortest solution: some tenths of a second.
 const SEARCH_LIMIT: usize = 5_000_000;
 
 impl Recording {
-    /// Lets the policies of a run play.
+    /// Plays an episode with the policies of a run.
     pub fn of(run: &SavedRun, request: &EpisodeRequest) -> Result<Self> {
         let envs = GridEnvFactory::new(&run.config)?;
         let map = number(&envs, request)?;
@@ -72,7 +72,7 @@ impl Recording {
             true => assignment.bound_machine().clone(),
             false => envs.task().truth().clone(),
         };
-        // As in training: without a machine that could accept, there is nothing to go by.
+        // As in training: actions are random until a machine that can accept is known.
         let choice = match knows_machine && !assignment.can_accept() {
             true => Choice::Uniform,
             false => request.choice,
@@ -94,21 +94,21 @@ impl Recording {
             knows_machine,
             map,
             split: request.split,
-            moments: Vec::new(),
+            steps: Vec::new(),
             outcome: episode.outcome,
         };
-        recording.go_through(&episode.actions)?;
+        recording.replay(&episode.actions)?;
         Ok(recording)
     }
 
-    /// Takes the actions of the episode again, with the machine beside it.
-    fn go_through(&mut self, actions: &[u8]) -> Result<()> {
+    /// Repeats the actions of the episode and runs the machine along.
+    fn replay(&mut self, actions: &[u8]) -> Result<()> {
         let mut world = self.start.clone();
         let mut monitor = Monitor::new(&self.machine);
         let mut action = None;
         for next in actions.iter().map(Some).chain([None]) {
             monitor.observe(&self.machine, world.labels());
-            self.moments.push(Moment {
+            self.steps.push(RecordedStep {
                 action,
                 place: (world.agent(), world.direction()),
                 labels: self.machine.signature().describe(world.labels()),
@@ -127,7 +127,7 @@ impl Recording {
         &self.start
     }
 
-    /// The machine beside it.
+    /// The machine.
     pub fn machine(&self) -> &BoundMachine {
         &self.machine
     }
@@ -137,17 +137,17 @@ impl Recording {
         self.map
     }
 
-    /// What was done.
+    /// The actions.
     pub fn actions(&self) -> impl Iterator<Item = Action> {
-        self.moments.iter().filter_map(|moment| moment.action)
+        self.steps.iter().filter_map(|step| step.action)
     }
 
-    /// How many steps it took.
+    /// The number of steps.
     pub fn steps(&self) -> usize {
-        self.moments.len() - 1
+        self.steps.len() - 1
     }
 
-    /// What it is an episode of: `all-yellow, held-out map 3`.
+    /// The task and the map: `all-yellow, held-out map 3`.
     pub fn title(&self) -> String {
         let set = match self.split {
             Split::Training => "training",
@@ -156,8 +156,8 @@ impl Recording {
         format!("{}, {set} map {}", self.task().name(), self.map)
     }
 
-    /// How it ended: `completed in 87 steps (shortest 61)`.
-    pub fn ending(&self) -> String {
+    /// The outcome: `completed in 87 steps (shortest 61)`.
+    pub fn outcome(&self) -> String {
         let how = match self.outcome {
             EpisodeOutcome::Goal => "completed in",
             EpisodeOutcome::DeadEnd => "dead end after",
@@ -177,11 +177,11 @@ impl Recording {
     }
 }
 
-/// The number of the map: the one that was asked for, or one that is drawn.
+/// The requested map, or a random one.
 fn number(envs: &GridEnvFactory, request: &EpisodeRequest) -> Result<u64> {
     let maps = match envs.maps(request.split)? {
         Maps::Set(maps) => maps.len() as u64,
-        // Every number is a map of its own.
+        // Every number is another map.
         Maps::Fresh(_) => u64::from(u32::MAX),
     };
     match request.map {

@@ -1,8 +1,8 @@
-//! The page that shows runs: one HTML file that opens anywhere, without a server and without the network.
+//! The report page of runs: one HTML file that needs neither a server nor the network.
 //!
-//! `reading` collects what a run's folder has, and makes notes of what it has not; `history` tells of its machines, `replays` plays
-//! episodes with its policies, `links` leads to its files. All of it is `data`, which `page` puts into the page together with
-//! the scripts and the style of the folder of that name. `live` serves the same page while a run trains.
+//! `reading` reads a run's folder and notes what is missing; `history` describes its machines, `replays` plays episodes with its
+//! policies, `links` makes links to its files. The result is `data`, which `page` puts into the page together with the scripts and
+//! the style in the folder of that name. `live` serves the same page while a run trains.
 
 mod data;
 mod history;
@@ -26,12 +26,13 @@ use crate::atomic_files::{cannot, write_atomically};
 use crate::play_callback::PlayCallback;
 use crate::run::RunFolder;
 
-/// How deep below a folder runs are looked for.
+/// The maximum depth of the search for runs.
 const DEPTH: usize = 8;
 
-/// Writes the page of some runs. What is wrong with their files, or missing, is on the page and returned, run by run.
+/// Writes the page of some runs; nothing is written if it was interrupted. Problems with their files are noted on the page and
+/// returned.
 ///
-/// A folder that is no run stands for all runs in it.
+/// A folder that is not a run stands for all runs inside it.
 pub fn write_report(
     paths: &[PathBuf],
     page: &Path,
@@ -56,7 +57,7 @@ pub fn write_report(
     Ok(Some(remarks))
 }
 
-/// The runs that are meant, each once.
+/// The runs of some paths, without duplicates.
 fn runs_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut runs: Vec<PathBuf> = Vec::new();
     for path in paths {
@@ -72,13 +73,13 @@ fn runs_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut seen = std::collections::BTreeSet::new();
     runs.retain(|run| seen.insert(run.canonicalize().unwrap_or_else(|_| run.clone())));
     if runs.is_empty() {
-        bail!("which runs? name at least one");
+        bail!("no run: name the folder of at least one");
     }
     Ok(runs)
 }
 
-/// The run folders at a path and below it, in the order of their names; what is inside a run is not looked at. Damaged ones too:
-/// what is wrong with them is to be seen.
+/// The run folders at a path and below it, in the order of their names; runs inside runs do not count. Damaged runs are included: the
+/// page shows what is wrong with them.
 fn runs_below(path: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open: Vec<(PathBuf, usize)> = vec![(path.to_owned(), 0)];
@@ -107,7 +108,7 @@ fn page_data(runs: Vec<RunData>, live: Option<Live>) -> PageData {
     }
 }
 
-/// What the window is called.
+/// The title of the window.
 fn title(runs: &[RunData]) -> String {
     match runs {
         [run] => match (&run.task, &run.method, run.seed) {

@@ -4,9 +4,9 @@
 //! CRC-32C, turned and shifted), each an `Event` message of TensorFlow's protocol buffers. The messages here have the few
 //! fields that scalars need, under the numbers of `event.proto` and `summary.proto`.
 //!
-//! A file begins with the remark that a session starts. A run that goes on after iteration k writes to a new file, whose
-//! session starts at step k + 1: TensorBoard then forgets what it had read of that step and later ones. Files are read in the
-//! order of their names, which begin with the time and never go back.
+//! A file starts with a session event. A run that resumes after iteration k writes a new file, whose session starts at step k + 1:
+//! TensorBoard then discards that step and later ones. TensorBoard reads files in the order of their names, which start with the
+//! time and never decrease.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use prost::Message;
 use crate::atomic_files::{append, cannot};
 
 const PREFIX: &str = "events.out.tfevents.";
-/// What the first record of a file says; from version 2 on, remarks about sessions are understood.
+/// The first record of a file; session events need version 2.
 const VERSION: &str = "brain.Event:2";
 const SESSION_STARTS: i32 = 1;
 
@@ -52,7 +52,7 @@ struct Summary {
 struct Value {
     #[prost(string, tag = "1")]
     tag: String,
-    /// A member of a `oneof` in the original: written even if it is zero.
+    /// A member of a `oneof` in the original: written even if zero.
     #[prost(float, optional, tag = "2")]
     simple_value: Option<f32>,
 }
@@ -63,7 +63,7 @@ struct SessionLog {
     status: i32,
 }
 
-/// An event file that scalars are added to.
+/// An event file that scalars are appended to.
 #[derive(Debug)]
 pub struct EventFile {
     path: PathBuf,
@@ -71,10 +71,10 @@ pub struct EventFile {
 }
 
 impl EventFile {
-    /// Begins an event file in a folder; `resumed_after` is the iteration after which a run goes on, if it does.
+    /// Creates an event file in a folder; `resumed_after` is the last iteration before a run resumes.
     pub fn create(folder: &Path, resumed_after: Option<u64>) -> Result<Self> {
         let now = now();
-        // A clock that was set back must not bring this file before those that are there.
+        // A clock that was set back must not put this file before earlier ones.
         let (mut seconds, mut number) = (now as u64, 0);
         if let Some((last_seconds, last_number)) = last(folder)?
             && last_seconds >= seconds
@@ -112,7 +112,7 @@ impl EventFile {
         &self.path
     }
 
-    /// Adds the values of an iteration, with the time of now; the system has them when this returns.
+    /// Appends the values of an iteration with the current time. The operating system has them when this returns.
     pub fn append<'a>(
         &mut self,
         iteration: u64,
@@ -121,7 +121,7 @@ impl EventFile {
         self.append_at(now(), iteration, scalars)
     }
 
-    /// As [`append`](Self::append), at a given time, in seconds since 1970.
+    /// As [`append`](Self::append), with a time in seconds since 1970.
     pub fn append_at<'a>(
         &mut self,
         wall_time: f64,
@@ -142,7 +142,7 @@ impl EventFile {
     }
 
     fn write(&mut self, event: &Event) -> Result<()> {
-        // In one piece: a reader finds whole records, or one that it waits for.
+        // In one write: a reader never sees a torn record, only an unfinished last one.
         append(&mut self.file, &self.path, &record(&event.encode_to_vec()))
     }
 }
@@ -159,7 +159,7 @@ fn record(data: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// The checksum of TFRecords. It is masked, so that data with a checksum in them can have one themselves.
+/// The masked CRC-32C of TFRecords.
 fn checksum(data: &[u8]) -> u32 {
     crc32c::crc32c(data)
         .rotate_right(15)
@@ -171,11 +171,11 @@ fn step(iteration: u64) -> Result<i64> {
 }
 
 fn now() -> f64 {
-    // A clock before 1970 is wrong by so much that zero is as good.
+    // Zero for a clock before 1970.
     (SystemTime::now().duration_since(UNIX_EPOCH)).map_or(0.0, |time| time.as_secs_f64())
 }
 
-/// The time and number in the last name of an event file of this program in a folder.
+/// The time and number of the last event file of this program in a folder.
 fn last(folder: &Path) -> Result<Option<(u64, u64)>> {
     let failed = |error| cannot("list", folder, error);
     let mut last = None;

@@ -1,7 +1,7 @@
-//! More iterations for a run than it was given at first.
+//! More iterations for a run (`--resume --iterations N`).
 //!
-//! How many iterations a run may have is asked after each of them and nowhere else, so a run that is given more comes to the result
-//! of one that had as many from the beginning, to the byte. Killed at whatever moment, it is the run that it was or the longer one.
+//! The number of iterations is only checked after each of them, so an extended run reaches the same result, byte by byte, as one that
+//! had as many from the start. Killed at any moment, the folder holds the shorter run or the longer one.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ use crate::config::RunConfig;
 use crate::display::counted;
 use crate::train::{CheckpointMetadata, StopCause};
 
-/// Refuses a run that more iterations would not change, or that has made as many already.
+/// Refuses a run that more iterations would not change, and a number that is not larger.
 pub(super) fn expect_use(
     folder: &RunFolder,
     metadata: &CheckpointMetadata,
@@ -32,20 +32,20 @@ pub(super) fn expect_use(
     {
         let message = result.as_ref().map_or(ending, |result| &result.message);
         bail!(
-            "{shown}: more iterations would change nothing, it is not for want of them that the run is over: {message}"
+            "{shown}: more iterations would change nothing: the run stopped for another reason: {message}"
         );
     }
     let made = metadata.state.iteration;
     if iterations <= made {
         let made = counted(made, "iteration");
-        bail!("{shown} has made {made} already: give a larger number to --iterations");
+        bail!("{shown} has already made {made}: give --iterations a larger number");
     }
     Ok(())
 }
 
-/// Makes the folder that of the longer run. Its configuration comes last: before that, the last checkpoint is the end of the shorter
-/// one, which comes to the same files when it goes on.
-pub(super) fn give(folder: &RunFolder, longer: &RunConfig) -> Result<()> {
+/// Turns the folder into that of the longer run. The configuration comes last: until then, the folder holds the shorter run, which
+/// would write the removed files again.
+pub(super) fn extend(folder: &RunFolder, longer: &RunConfig) -> Result<()> {
     for file in [folder.result(), folder.report(), folder.checkpoint(FINAL)] {
         if file.exists() {
             fs::remove_file(&file).map_err(|error| cannot("remove", &file, error))?;

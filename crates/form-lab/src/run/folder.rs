@@ -1,8 +1,7 @@
-//! The folder of a run: what is where in it, and who may write to it.
+//! The folder of a run: the names of its files, and the lock of the process that trains.
 //!
-//! A folder holds a run once it has a `config.toml`. Whoever trains into it holds a lock that ends with the process, however
-//! it ends; whoever only reads does not need it. Names are part of the contract with scripts: they may be added to, not
-//! changed.
+//! A folder holds a run once it has a `config.toml`. The process that trains holds a lock, which ends with the process; readers need
+//! no lock. Scripts rely on the names: new ones may be added, none may change.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -20,7 +19,7 @@ const MACHINES: &str = "machines";
 const CHECKPOINTS: &str = "checkpoints";
 const LOCK: &str = ".lock";
 
-/// What a folder that holds a run, or the rest of one, has in it.
+/// Files that show that a folder holds a run, or what is left of one.
 const REMAINS: [&str; 8] = [
     CONFIG,
     "metrics.csv",
@@ -43,20 +42,22 @@ pub struct RunFolder {
     path: PathBuf,
 }
 
-/// The right to train into a run's folder. It ends when this is dropped, and with the process.
+/// The lock of the process that trains. It ends when it is dropped, and with the process.
 #[derive(Debug)]
 pub struct TrainingLock {
     _file: File,
 }
 
 impl RunFolder {
-    /// Makes a folder for a new run, with its configuration. Refused where there is a run already, or the rest of one.
-    pub fn create(path: &Path, config: &str) -> Result<(Self, TrainingLock)> {
+    /// Creates the folder of a new run with its configuration. Refuses a folder that holds a run, or what is left of one.
+    #[cfg(test)]
+    pub(super) fn create(path: &Path, config: &str) -> Result<(Self, TrainingLock)> {
         Self::create_with(path, config, |_| Ok(()))
     }
 
-    /// As [`create`](Self::create), with what a run cannot do without: `prepare` writes it before the folder becomes a run's.
-    pub fn create_with(
+    /// Creates the folder of a new run. `prepare` writes files that the run needs; the configuration comes last. Refuses a folder
+    /// that holds a run, or what is left of one.
+    pub(super) fn create_with(
         path: &Path,
         config: &str,
         prepare: impl FnOnce(&Self) -> Result<()>,
@@ -66,68 +67,68 @@ impl RunFolder {
             fs::create_dir_all(path).map_err(|error| cannot("make the folder", path, error))
         };
         made(path)?;
-        // Before looking: nobody makes the same run meanwhile.
+        // Before looking, so that no other process creates the same run meanwhile.
         let lock = run.lock()?;
         if let Some(found) = REMAINS.iter().find(|name| path.join(name).exists()) {
             bail!(
-                "{} holds a run already (it has {found}): name another folder with --out, go on with this one with --resume, or remove it",
+                "{} already holds a run (it has {found}): name another folder with --out, resume the run with --resume, or remove it",
                 path.display()
             );
         }
         for inner in [MACHINES, CHECKPOINTS] {
             made(&path.join(inner))?;
-            run.refuse_strangers(inner)?;
+            run.refuse_foreign_files(inner)?;
         }
-        run.tidy()?;
+        run.clean_up()?;
         prepare(&run)?;
-        // Last, and at once: a run that was killed before has left nothing in the way.
+        // Last and atomically: a run that is killed before this point does not block a new one.
         write_atomically(&run.config(), config.as_bytes())?;
         Ok((run, lock))
     }
 
-    /// A run's folder, for reading. What is not one is refused.
+    /// Opens a run's folder for reading.
     pub fn open(path: &Path) -> Result<Self> {
         let run = Self::folder(path)?;
         if !run.config().is_file() {
             bail!(
-                "{} is not a run folder, it has no {CONFIG}: name one that was given to `form train --out`",
+                "{} is not a run folder, it has no {CONFIG}: name a folder that `form train` made",
                 path.display()
             );
         }
         Ok(run)
     }
 
-    /// A folder that may hold a run, or the rest of one. What is no folder is refused.
+    /// A folder that may hold a run, or what is left of one.
     pub(crate) fn folder(path: &Path) -> Result<Self> {
         let found = path
             .metadata()
             .map_err(|error| cannot("open the run", path, error))?;
         if !found.is_dir() {
             bail!(
-                "{} is a file, not a run folder: name the folder that was given to `form train --out`",
+                "{} is a file, not a run folder: name a folder that `form train` made",
                 path.display()
             );
         }
         Ok(Self::at(path))
     }
 
-    /// A path that may lead to a run, or to the rest of one.
+    /// A path that may be a run's folder.
     pub(crate) fn at(path: &Path) -> Self {
         let path = path.to_owned();
         Self { path }
     }
 
-    /// Where its machines are.
+    /// The folder of its machines.
     pub(crate) fn machines_folder(&self) -> PathBuf {
         self.path.join(MACHINES)
     }
 
-    /// Where its checkpoints are.
+    /// The folder of its checkpoints.
     pub(crate) fn checkpoints_folder(&self) -> PathBuf {
         self.path.join(CHECKPOINTS)
     }
 
-    /// What every run has in it once it is under way, and keeps.
+    /// The files and folders of every run after its first iteration.
     pub(crate) fn contents(&self) -> [PathBuf; 7] {
         [
             self.config(),
@@ -140,23 +141,23 @@ impl RunFolder {
         ]
     }
 
-    /// Whether a folder holds a run, or enough of one to be looked at. A page, or a log, may be anybody's.
+    /// Whether a folder holds a run, or enough of one to report. A page or a log alone is not enough.
     pub fn is_at(path: &Path) -> bool {
-        let of_others = ["run.log", "report.html"];
-        let mut signs = REMAINS.iter().filter(|name| !of_others.contains(name));
+        let ambiguous = ["run.log", "report.html"];
+        let mut signs = REMAINS.iter().filter(|name| !ambiguous.contains(name));
         signs.any(|name| path.join(name).is_file())
     }
 
-    /// A run's folder, to go on training: nobody else does meanwhile, and what killed processes left half-written is gone.
+    /// Locks a run's folder to resume training, and removes the temporary files of killed processes.
     pub fn resume(path: &Path) -> Result<(Self, TrainingLock)> {
         let run = Self::open(path)?;
         let lock = run.lock()?;
-        run.tidy()?;
+        run.clean_up()?;
         Ok((run, lock))
     }
 
-    /// Removes what killed processes left half-written. For whoever holds the lock.
-    fn tidy(&self) -> Result<()> {
+    /// Removes the temporary files of killed processes. The caller holds the lock.
+    fn clean_up(&self) -> Result<()> {
         for folder in [
             self.path.clone(),
             self.machines_folder(),
@@ -174,17 +175,17 @@ impl RunFolder {
         &self.path
     }
 
-    /// The complete configuration: a run made from it is the same.
+    /// The configuration, which determines the run.
     pub fn config(&self) -> PathBuf {
         self.path.join(CONFIG)
     }
 
-    /// The configuration's text.
+    /// The text of the configuration.
     pub fn read_config(&self) -> Result<String> {
         read_text(&self.config())
     }
 
-    /// The name of the run's task: what the configuration says, or what the file says that it leads to.
+    /// The name of the task: the one in the configuration, or the one in the task file that it names.
     pub fn task_name(&self, task: &str) -> String {
         let named = || -> Option<String> {
             let text = read_text(&self.path.join(task)).ok()?;
@@ -197,75 +198,75 @@ impl RunFolder {
         }
     }
 
-    /// A row an iteration, without anything that depends on the clock: see [`MetricsRow`](crate::MetricsRow).
+    /// One row per iteration, independent of the clock: see [`MetricsRow`](crate::MetricsRow).
     pub fn metrics(&self) -> PathBuf {
         self.path.join("metrics.csv")
     }
 
-    /// Where the time went: see [`TimingsRow`](crate::TimingsRow).
+    /// The times of each iteration: see [`TimingsRow`](crate::TimingsRow).
     pub fn timings(&self) -> PathBuf {
         self.path.join("timings.csv")
     }
 
-    /// A row for each policy that was trained in an iteration: see [`PoliciesRow`](crate::PoliciesRow).
+    /// One row per policy update: see [`PoliciesRow`](crate::PoliciesRow).
     pub fn policies(&self) -> PathBuf {
         self.path.join("policies.csv")
     }
 
-    /// All traces that machines were learnt from.
+    /// The traces that machines were learnt from.
     pub fn traces(&self) -> PathBuf {
         self.path.join("traces.jsonl")
     }
 
-    /// What happened, for people.
+    /// The log.
     pub fn log(&self) -> PathBuf {
         self.path.join("run.log")
     }
 
-    /// The page that shows the run.
+    /// The report page.
     pub fn report(&self) -> PathBuf {
         self.path.join("report.html")
     }
 
-    /// The task, where it is not a built-in one.
+    /// The task file, unless the task is a built-in one.
     pub fn task(&self) -> PathBuf {
         self.path.join(TASK)
     }
 
-    /// What the run came to, for scripts; there once it is over. See [`RunResult`](crate::RunResult).
+    /// The result, once the run is over: see [`RunResult`](crate::RunResult).
     pub fn result(&self) -> PathBuf {
         self.path.join(RESULT)
     }
 
-    /// The machine that was learnt as number `n`, as text.
+    /// The `n`-th machine as text.
     pub fn machine(&self, n: usize) -> PathBuf {
         self.path.join(MACHINES).join(format!("{n:03}.form"))
     }
 
-    /// The same as a picture.
+    /// The `n`-th machine as a picture.
     pub fn machine_picture(&self, n: usize) -> PathBuf {
         self.path.join(MACHINES).join(format!("{n:03}.svg"))
     }
 
-    /// The checkpoint of that name.
+    /// A checkpoint.
     pub fn checkpoint(&self, name: &str) -> PathBuf {
         self.path
             .join(CHECKPOINTS)
             .join(format!("{name}.safetensors"))
     }
 
-    /// The machines' files in the order in which they were learnt.
+    /// The files of the machines, in the order in which they were learnt.
     pub fn machines(&self) -> Result<Vec<PathBuf>> {
         self.listed(MACHINES, "form")
     }
 
-    /// The checkpoints' files in the order of their names.
+    /// The files of the checkpoints, in the order of their names.
     pub fn checkpoints(&self) -> Result<Vec<PathBuf>> {
         self.listed(CHECKPOINTS, "safetensors")
     }
 
-    /// Refuses files that a run would write over, but for those that one leaves which was killed before it began.
-    fn refuse_strangers(&self, folder: &str) -> Result<()> {
+    /// Refuses files that a new run would overwrite, except those of a run that was killed before it began.
+    fn refuse_foreign_files(&self, folder: &str) -> Result<()> {
         let folder = self.path.join(folder);
         let failed = |error| cannot("list", &folder, error);
         for entry in fs::read_dir(&folder).map_err(failed)? {
@@ -274,7 +275,7 @@ impl RunFolder {
             let begun = ["000.form", "000.svg", "latest.safetensors"].contains(&&*name);
             if !begun && !name.starts_with('.') {
                 bail!(
-                    "{} is in the way of a new run: name another folder with --out, or remove it",
+                    "{} would be overwritten by the new run: name another folder with --out, or remove it",
                     path.display()
                 );
             }
@@ -309,7 +310,7 @@ impl RunFolder {
         match file.try_lock() {
             Ok(()) => Ok(TrainingLock { _file: file }),
             Err(TryLockError::WouldBlock) => bail!(
-                "{}: another process is training into this folder: wait for it, or name another folder with --out",
+                "{}: another process is training in this folder: wait for it, or name another folder with --out",
                 self.path.display()
             ),
             Err(TryLockError::Error(error)) => Err(cannot("lock", &path, error)),
@@ -335,12 +336,12 @@ mod tests {
         assert_eq!(run.read_config().unwrap(), "seed = 1\n");
         let again = said(RunFolder::create(&path, "seed = 2\n"));
         assert!(
-            again.contains("holds a run already (it has config.toml)")
+            again.contains("already holds a run (it has config.toml)")
                 && again.contains("--resume"),
             "{again}"
         );
         assert_eq!(run.read_config().unwrap(), "seed = 1\n");
-        // The rest of a run is not written over either.
+        // What is left of a run is not overwritten either.
         fs::write(run.metrics(), "iteration\n").unwrap();
         fs::remove_file(run.config()).unwrap();
         assert!(said(RunFolder::create(&path, "")).contains("it has metrics.csv"));
@@ -366,7 +367,7 @@ mod tests {
         fs::write(&mine, "").unwrap();
         let message = said(RunFolder::create(folder.path(), ""));
         assert!(
-            message.contains("machines/mine.form is in the way"),
+            message.contains("machines/mine.form would be overwritten"),
             "{message}"
         );
         assert!(mine.exists() && !folder.path().join(CONFIG).exists());
@@ -376,7 +377,7 @@ mod tests {
     fn one_trains_and_others_read() {
         let folder = tempfile::tempdir().unwrap();
         let (run, lock) = RunFolder::create(folder.path(), "").unwrap();
-        // What the one at work has not finished stays.
+        // Temporary files of the process that trains stay.
         let unfinished = run.path().join(".form-1.partial");
         fs::write(&unfinished, "").unwrap();
         assert!(RunFolder::open(folder.path()).is_ok());
@@ -387,7 +388,7 @@ mod tests {
         assert!(!unfinished.exists());
     }
 
-    /// Opening it would wait for somebody at its other end.
+    /// Opening a pipe would block.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_pipe_is_no_lock() {
@@ -453,7 +454,7 @@ mod tests {
         assert!(inside.contains("a part of the path is a file"), "{inside}");
     }
 
-    /// Not even the administrator can make folders there.
+    /// Not even root can create folders there.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_folder_that_can_only_be_read_is_an_error_that_names_it() {

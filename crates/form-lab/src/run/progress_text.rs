@@ -1,4 +1,4 @@
-//! What a person is shown of a run: where it stands, and the machines that it learns.
+//! The texts that a run logs and shows: its progress, new machines, and reports of a stall.
 
 use anyhow::Result;
 use form_core::{Signature, Trace};
@@ -7,7 +7,7 @@ use crate::display::{PolicyLosses, Snapshot, counted};
 use crate::env_factory::EnvFactory;
 use crate::train::{Iteration, RelearntMachine, Stalled, Trainer};
 
-/// Where a run stands after an iteration.
+/// The progress after an iteration.
 pub(super) fn snapshot<A: EnvFactory>(
     trainer: &mut Trainer<A>,
     iteration: &Iteration,
@@ -24,8 +24,7 @@ pub(super) fn snapshot<A: EnvFactory>(
         episodes: last.map_or(0, |last| last.episodes),
         is_new: iteration.metrics.success.is_some(),
         random: Some(random),
-        states: machine.states().len(),
-        edges: machine.edges().len(),
+        machine: machine.describe_size(),
         counterexample: (trainer.traces().last()).map(|trace| in_words(trace, signature)),
         losses: (iteration.policies.iter())
             .map(|row| PolicyLosses {
@@ -37,7 +36,7 @@ pub(super) fn snapshot<A: EnvFactory>(
     })
 }
 
-/// A run that does not get better.
+/// A run whose evaluations have stopped improving.
 pub(super) fn stalled(iteration: u64, stalled: &Stalled) -> String {
     let mut text = format!(
         "iteration {iteration}: stalled: no better than {:.1} % in the last {} evaluations",
@@ -53,11 +52,11 @@ pub(super) fn stalled(iteration: u64, stalled: &Stalled) -> String {
     text
 }
 
-/// A machine that was learnt.
+/// A new machine.
 pub(super) fn machine<A: EnvFactory>(trainer: &Trainer<A>, learnt: &RelearntMachine) -> String {
     let proven = match learnt.minimal {
         true => "proven minimal",
-        false => "the best in the time allowed",
+        false => "the best within the time limit",
     };
     let mut text = format!(
         "iteration {}: machine {:03} learnt from {} in {:.1} ms, {proven}",
@@ -79,7 +78,7 @@ pub(super) fn machine<A: EnvFactory>(trainer: &Trainer<A>, learnt: &RelearntMach
     text
 }
 
-/// A trace in one line.
+/// A trace on one line.
 fn in_words(trace: &Trace, signature: &Signature) -> String {
     let steps: Vec<String> = (trace.steps().iter())
         .map(|step| signature.texts(step).join(" and "))

@@ -1,4 +1,4 @@
-//! What a run came to, as `result.json` says it to scripts.
+//! The result of a run, `result.json`.
 
 use std::path::Path;
 
@@ -14,57 +14,57 @@ use crate::env_factory::EnvFactory;
 use crate::evaluate::Evaluation;
 use crate::train::{StopCause, Trainer};
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
-    /// Why it ended: `converged`, `fell`, `out-of-iterations` or `no-machine`.
+    /// Why it stopped: `converged`, `fell`, `out-of-iterations` or `no-machine`.
     pub ending: String,
-    /// The same for people.
+    /// The same as a sentence.
     pub message: String,
-    /// The task's name.
+    /// The name of the task.
     pub task: String,
-    /// How it was learnt.
+    /// The method.
     pub method: Method,
-    /// What its settings started from.
+    /// The preset.
     pub preset: Preset,
-    /// Its seed.
+    /// The seed.
     pub seed: u64,
-    /// The success rate of its policies when it was over: of all episodes of its last evaluation. None if it was made by version 0.1
-    /// and did not converge: that version counted the episodes that had ended.
+    /// The success rate of the final evaluation, over all its episodes. None for runs of version 0.1 that did not converge: that
+    /// version counted training episodes.
     pub success: Option<f64>,
-    /// Iterations made.
+    /// Completed iterations.
     pub iterations: u64,
-    /// Environment steps taken.
+    /// Environment steps.
     pub steps: u64,
-    /// Episodes that ended.
+    /// Training episodes that ended.
     pub episodes: u64,
-    /// Seconds of training, over all parts of the run.
+    /// Seconds of training, including those before it was resumed.
     pub seconds: f64,
-    /// The machine as text; none for methods that know of none.
+    /// The machine as text; none for methods without one.
     pub machine: Option<String>,
-    /// Its states.
+    /// The number of its states, terminal states included.
     pub states: usize,
-    /// Its edges.
+    /// The number of its edges.
     pub edges: usize,
-    /// How often a machine was learnt.
+    /// Machines learnt.
     pub relearnings: u64,
-    /// How many counterexamples were found.
+    /// Counterexamples found.
     pub counterexamples: u64,
-    /// How many traces were kept of them.
+    /// Traces kept.
     pub traces: u64,
-    /// Seconds spent on learning machines.
+    /// Seconds of the machine learner.
     pub learning_seconds: f64,
-    /// Seconds that the last machine took of them.
+    /// Seconds of the learner for the last machine.
     pub last_learning_seconds: Option<f64>,
-    /// The last evaluation, which `success` comes from; none in results of version 0.1.
+    /// The final evaluation; none in results of version 0.1.
     #[serde(default)]
     pub evaluation: Option<Evaluation>,
-    /// The version of the program.
+    /// The program version.
     pub version: String,
 }
 
 impl RunResult {
-    /// What a run that is over came to, by its last evaluation.
+    /// The result of a finished run.
     pub(super) fn new<A: EnvFactory>(
         trainer: &Trainer<A>,
         cause: &StopCause,
@@ -98,7 +98,7 @@ impl RunResult {
         }
     }
 
-    /// The result in a run's folder; none as long as the run goes on.
+    /// Reads the result from a run's folder; none while the run is unfinished.
     pub fn of_run(folder: &RunFolder) -> Result<Option<Self>> {
         let path = folder.result();
         if !path.exists() {
@@ -106,7 +106,7 @@ impl RunResult {
         }
         let text = read_text(&path)?;
         let result = serde_json::from_str(&text);
-        let advice = "damaged: remove it and resume the run, which writes it anew";
+        let advice = "damaged: remove it and resume the run, which writes it again";
         let mut result: Self = result.with_context(|| format!("{}: {advice}", path.display()))?;
         if result.evaluation.is_none() && result.ending != "converged" {
             result.success = None;

@@ -1,4 +1,4 @@
-//! What a run finds in its folder when it goes on, and whether that is all that its checkpoint knows of.
+//! Reads the files of a run before it resumes, and refuses those that lack something that its checkpoint counts.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::atomic_files::{open_file, read_text};
 use crate::metrics::{MetricsRow, PoliciesRow, Row, TimingsRow, read_rows};
 use crate::train::TrainState;
 
-/// Where the time went.
+/// The training time so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TimeSpent {
     pub(super) seconds: f64,
@@ -19,7 +19,7 @@ pub(super) struct TimeSpent {
 }
 
 impl TimeSpent {
-    /// Counts an iteration.
+    /// Adds an iteration.
     pub(super) fn add(&mut self, timings: &TimingsRow, learnt: bool) {
         self.seconds = timings.seconds;
         self.learning += timings.learning_seconds;
@@ -29,12 +29,12 @@ impl TimeSpent {
     }
 }
 
-/// What the files of a run say up to its checkpoint. Reading them changes nothing.
+/// The contents of a run's files up to its checkpoint.
 #[derive(Debug)]
 pub(super) struct RecordedRun {
     /// The traces that were kept.
     pub(super) traces: Vec<Trace>,
-    /// Where the time went until then.
+    /// The training time until then.
     pub(super) time: TimeSpent,
 }
 
@@ -44,7 +44,7 @@ impl RecordedRun {
         self.time.seconds
     }
 
-    /// Reads the files, and refuses those that lack something which the checkpoint knows of.
+    /// Reads and checks the files without changing them.
     pub(super) fn read(
         folder: &RunFolder,
         state: &TrainState,
@@ -72,7 +72,7 @@ impl RecordedRun {
     }
 }
 
-/// The rows of a table that the checkpoint knows of. Before the first one there need not be a table.
+/// The rows of a table up to the checkpoint. Before the first iteration, the table may be missing.
 fn rows<R: Row>(path: &Path, state: &TrainState) -> Result<Vec<R>> {
     if state.iteration == 0 && !path.exists() {
         return Ok(Vec::new());
@@ -82,8 +82,7 @@ fn rows<R: Row>(path: &Path, state: &TrainState) -> Result<Vec<R>> {
     Ok(rows)
 }
 
-/// Refuses a table that has not one row an iteration. That of iteration 0, before anything was learnt, is missing in runs that
-/// version 0.1 began.
+/// Refuses a table without exactly one row per iteration. Runs of version 0.1 lack the row of iteration 0.
 fn complete<R: Row>(path: &Path, rows: &[R], state: &TrainState) -> Result<()> {
     let iteration = state.iteration;
     let first = u64::from(rows.first().is_none_or(|row| row.iteration() > 0));
@@ -96,14 +95,14 @@ fn complete<R: Row>(path: &Path, rows: &[R], state: &TrainState) -> Result<()> {
         .zip(expected.map(Some).chain([None]))
         .position(|(found, expected)| found != expected);
     bail!(
-        "{}: the checkpoint was made after iteration {iteration}, and there is not one row for each until then: row {} is wrong or missing; {NEW_RUN}",
+        "{}: the checkpoint was made after iteration {iteration}, but the table does not have one row per iteration: row {} is wrong or missing; {NEW_RUN}",
         path.display(),
         wrong.unwrap_or(0) + 1
     );
 }
 
-/// What helps when something is gone: runs are determined by their configuration.
-const NEW_RUN: &str = "put it back from a copy, or make the same run anew with `form train --config` and this folder's config.toml";
+/// What to do when a file is lost: the configuration determines the run.
+const NEW_RUN: &str = "restore it from a copy, or repeat the run with `form train --config` and this folder's config.toml";
 
 fn expect_machines(folder: &RunFolder, relearnings: u64, last: &Machine) -> Result<()> {
     for number in 0..=usize::try_from(relearnings)? {
@@ -121,7 +120,7 @@ fn expect_machines(folder: &RunFolder, relearnings: u64, last: &Machine) -> Resu
     Ok(())
 }
 
-/// The first traces of a file, as many as there were at the checkpoint.
+/// The first `count` traces of a file.
 fn traces(path: &Path, count: u64, signature: &Signature) -> Result<Vec<Trace>> {
     if count == 0 {
         return Ok(Vec::new());
@@ -129,7 +128,7 @@ fn traces(path: &Path, count: u64, signature: &Signature) -> Result<Vec<Trace>> 
     let found = TraceFile::new(&path.display().to_string(), open_file(path)?)?.traces(signature)?;
     if (found.len() as u64) < count {
         bail!(
-            "{}: {} traces, and the checkpoint was made with {count}: {NEW_RUN}",
+            "{}: {} traces, but the checkpoint was made with {count}: {NEW_RUN}",
             path.display(),
             found.len()
         );

@@ -1,7 +1,7 @@
-//! What a run writes down, iteration by iteration: traces, machines, tables, events, the log.
+//! Writes the files of a run after every iteration: traces, machines, tables, events, the log.
 //!
-//! Everything is written before the checkpoint of its iteration, so that a run which goes on from a checkpoint finds all that
-//! belongs to it, and cuts off the rest.
+//! Everything is written before the checkpoint of its iteration, so that a run that resumes from a checkpoint finds all that belongs
+//! to it, and cuts off the rest.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -28,24 +28,24 @@ pub(super) struct RunWriter {
     policies: Table<PoliciesRow>,
     events: EventFile,
     log: File,
-    /// How many traces are written.
+    /// The number of traces written.
     traces: u64,
     time: TimeSpent,
 }
 
 impl RunWriter {
-    /// The files of a run that begins, or goes on after what was found: whatever comes later is cut off.
+    /// Opens the files of a run that begins or resumes; what comes after the checkpoint is cut off.
     pub(super) fn open(
         folder: &RunFolder,
         state: &TrainState,
         signature: &Signature,
         recorded: &RecordedRun,
     ) -> Result<Self> {
-        // Before the first evaluation nothing counts.
+        // Nothing is kept from before the first evaluation.
         let last = state.has_begun().then_some(state.iteration);
         write_traces(&folder.traces(), &recorded.traces, signature)?;
         for path in folder.machines()? {
-            // Files of other names are not the run's.
+            // Files with other names do not belong to the run.
             let number = path
                 .file_stem()
                 .and_then(|stem| stem.to_str()?.parse().ok());
@@ -58,7 +58,7 @@ impl RunWriter {
         refuse_pipes(&log)?;
         Ok(Self {
             metrics: Table::resume_with(&folder.metrics(), last, |row: &mut MetricsRow| {
-                // When a run is over, its last row tells of the last evaluation. A run that goes on has made no such thing.
+                // The last row of a finished run has the final evaluation, which a resumed run has not made.
                 if Some(row.iteration) == last {
                     row.set_evaluation(state.evaluation_of_this_iteration());
                 }
@@ -74,7 +74,7 @@ impl RunWriter {
         })
     }
 
-    /// Where they are.
+    /// The folder.
     pub(super) fn folder(&self) -> &RunFolder {
         &self.folder
     }
@@ -84,17 +84,17 @@ impl RunWriter {
         self.time.seconds
     }
 
-    /// Seconds spent on learning machines so far.
+    /// Seconds of the machine learner so far.
     pub(super) fn learning_seconds(&self) -> f64 {
         self.time.learning
     }
 
-    /// Those of the last machine.
+    /// Seconds of the learner for the last machine.
     pub(super) fn last_learning_seconds(&self) -> Option<f64> {
         self.time.last_learning
     }
 
-    /// Writes the last evaluation of a run that is over: into the row of its last iteration, and for TensorBoard.
+    /// Writes the final evaluation, into the row of the last iteration and for TensorBoard.
     pub(super) fn conclude(&mut self, iteration: u64, evaluation: &Evaluation) -> Result<()> {
         let path = self.folder.metrics();
         self.metrics = Table::resume_with(&path, Some(iteration), |row: &mut MetricsRow| {
@@ -113,7 +113,7 @@ impl RunWriter {
         self.events.append(iteration, scalars)
     }
 
-    /// Adds lines to the log.
+    /// Appends lines to the log.
     pub(super) fn log(&mut self, text: &str) -> Result<()> {
         append(
             &mut self.log,
@@ -122,8 +122,8 @@ impl RunWriter {
         )
     }
 
-    /// Writes down an iteration. All of it is on the disk when this returns, but for the events and the log.
-    pub(super) fn enter(
+    /// Writes an iteration. Everything but the events and the log is on the disk when this returns.
+    pub(super) fn write(
         &mut self,
         iteration: &Iteration,
         state: &TrainState,
@@ -183,7 +183,7 @@ fn write_traces(path: &Path, traces: &[Trace], signature: &Signature) -> Result<
     write_atomically(path, text.as_bytes())
 }
 
-/// What TensorBoard shows of an iteration.
+/// The scalars of an iteration for TensorBoard.
 fn scalars(iteration: &Iteration) -> Vec<(String, f64)> {
     let (metrics, timings) = (&iteration.metrics, &iteration.timings);
     let mut scalars: Vec<(String, Option<f64>)> = [
@@ -226,11 +226,11 @@ fn scalars(iteration: &Iteration) -> Vec<(String, f64)> {
         .collect()
 }
 
-/// An iteration in the log.
+/// The line of an iteration in the log.
 fn line(iteration: &Iteration) -> String {
     let (metrics, timings) = (&iteration.metrics, &iteration.timings);
     let mut line = format!(
-        "{:.1} s: iteration {}: {} steps, {:.0} a second, {} ended",
+        "{:.1} s: iteration {}: {} steps, {:.0} per second, {} ended",
         timings.seconds,
         metrics.iteration,
         metrics.steps,

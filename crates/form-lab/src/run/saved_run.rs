@@ -1,4 +1,4 @@
-//! A run as whoever uses it sees it: its configuration and the last checkpoint, whether it is over or still goes on.
+//! A saved run, finished or not: its configuration and its last checkpoint, for evaluation, transfer and reports.
 
 use std::path::{Path, PathBuf};
 
@@ -10,23 +10,23 @@ use crate::atomic_files::read_bytes;
 use crate::config::RunConfig;
 use crate::train::{CheckpointMetadata, TrainState};
 
-/// A run to be evaluated, or to be transferred. Nothing is written, so it may be training meanwhile.
+/// A run, read from its folder. Reading changes nothing, so the run may be training meanwhile.
 #[derive(Debug)]
 pub struct SavedRun {
     /// Its folder.
     pub folder: RunFolder,
-    /// Its configuration, with the places of files that it names.
+    /// Its configuration, with the paths of the files that it names.
     pub config: RunConfig,
     /// Its machine and its policies.
     pub checkpoint: Checkpoint,
-    /// What it had come to.
+    /// How far it had come.
     pub state: TrainState,
     file: PathBuf,
     bytes: Vec<u8>,
 }
 
 impl SavedRun {
-    /// Reads a run from its folder: as it was when it was over, else as it is at present.
+    /// Reads a run: its final checkpoint, otherwise its latest.
     pub fn open(path: &Path) -> Result<Self> {
         let folder = RunFolder::open(path)?;
         let config = RunConfig::open(&folder.config())?;
@@ -35,11 +35,11 @@ impl SavedRun {
             let shown = path.display();
             match folder.result().exists() {
                 true => bail!(
-                    "{shown} has no checkpoint any more, and the run is over: make it anew with `form train --config {} --out FOLDER`",
+                    "{shown}: the run is over, but its checkpoint is gone: repeat the run with `form train --config {} --out FOLDER`",
                     folder.config().display()
                 ),
                 false => bail!(
-                    "{shown} has no checkpoint: make the run anew with `form train --config {} --out FOLDER`",
+                    "{shown} has no checkpoint: repeat the run with `form train --config {} --out FOLDER`",
                     folder.config().display()
                 ),
             }
@@ -58,17 +58,17 @@ impl SavedRun {
         })
     }
 
-    /// The checkpoint's file.
+    /// The file of the checkpoint.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// What was in it.
+    /// The bytes of the checkpoint.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The name of its task.
+    /// The name of the task.
     pub fn task_name(&self) -> Result<String> {
         let written = RunConfig::from_toml(&self.folder.read_config()?, &self.folder.config())?;
         Ok(self.folder.task_name(&written.task))
@@ -80,12 +80,12 @@ impl SavedRun {
     }
 }
 
-/// A checkpoint, and what was in its file.
+/// Reads a checkpoint and its bytes.
 pub(crate) fn read_checkpoint(file: &Path) -> Result<(Checkpoint, Vec<u8>)> {
     loop {
         let bytes = read_bytes(file)?;
         let checkpoint = Checkpoint::load(file).context("the checkpoint cannot be read")?;
-        // One that a run replaced meanwhile is read again.
+        // A run may have replaced the file meanwhile.
         if read_bytes(file)? == bytes {
             return Ok((checkpoint, bytes));
         }

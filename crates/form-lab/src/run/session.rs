@@ -1,7 +1,7 @@
-//! A training session: a run in its folder, from the beginning or from its last checkpoint.
+//! A training session: a run in its folder, from the start or from its last checkpoint.
 //!
-//! After every iteration all that it brought is written down, and then the checkpoint. A run that was killed, at whatever
-//! moment, goes on from there to the same result, to the byte; only what depends on the clock differs.
+//! Every iteration is written to its files, then the checkpoint. A run that is killed at any moment resumes from its checkpoint and
+//! reaches the same result, byte by byte; only times differ.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::env_factory::{EnvFactory, GridEnvFactory};
 use crate::play_callback::PlayCallback;
 use crate::train::{CheckpointMetadata, Iteration, MAP_ORDER, StopCause, Trainer};
 
-/// A run in its folder. Nobody else writes there meanwhile.
+/// A run in its folder, which it has locked.
 pub struct Session<A: EnvFactory> {
     trainer: Trainer<A>,
     folder: RunFolder,
@@ -33,40 +33,40 @@ pub struct Session<A: EnvFactory> {
     _lock: TrainingLock,
 }
 
-/// What came of looking for a run to go on with.
+/// A run that was resumed, or the result of one that is over.
 pub enum Resumed<A: EnvFactory> {
-    /// It goes on.
+    /// The run continues.
     Session(Box<Session<A>>),
-    /// It is over.
+    /// The run is over.
     Ended(Box<RunResult>),
 }
 
-/// Why a session is over.
+/// Why a session ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finish {
-    /// The run is.
+    /// The run is over.
     Ended(Box<RunResult>),
-    /// Somebody wanted it to stop; it can go on after this iteration.
+    /// It was interrupted and can be resumed.
     Interrupted {
-        /// The last iteration that was completed.
+        /// The last complete iteration.
         iteration: u64,
     },
 }
 
 impl Session<GridEnvFactory> {
-    /// A run in a grid world, where its last checkpoint left it.
+    /// Resumes a run in a grid world from its last checkpoint.
     pub fn resume(path: &Path, interrupt: Arc<AtomicBool>) -> Result<Resumed<GridEnvFactory>> {
         Self::resume_in(path, GridEnvFactory::new, interrupt)
     }
 
-    /// A run in a grid world that was stopped, or has used its iterations up, with so many of them in all.
+    /// Resumes a run in a grid world with a larger number of iterations.
     pub fn extend(path: &Path, iterations: u64, interrupt: Arc<AtomicBool>) -> Result<Self> {
         Self::extend_in(path, iterations, GridEnvFactory::new, interrupt)
     }
 }
 
 impl<A: EnvFactory> Session<A> {
-    /// A new run in a new folder.
+    /// Begins a run in a new folder.
     pub fn begin(
         config: RunConfig,
         envs: A,
@@ -76,7 +76,7 @@ impl<A: EnvFactory> Session<A> {
         Self::begin_prepared(config, envs, path, interrupt, |_| Ok(()))
     }
 
-    /// A new run in a new folder whose agents are prepared first: they are given policies, or frozen.
+    /// As [`begin`](Self::begin); `prepare` can load policies into agents or freeze them.
     pub fn begin_prepared(
         config: RunConfig,
         envs: A,
@@ -87,7 +87,7 @@ impl<A: EnvFactory> Session<A> {
         Self::begin_keeping(config, envs, path, interrupt, prepare, |_| Ok(()))
     }
 
-    /// The same, with more to be written before the folder becomes a run's.
+    /// As [`begin_prepared`](Self::begin_prepared); `keep` writes files that the run needs.
     pub(crate) fn begin_keeping(
         mut config: RunConfig,
         envs: A,
@@ -100,7 +100,7 @@ impl<A: EnvFactory> Session<A> {
         if task.is_some() {
             TASK.clone_into(&mut config.task);
         }
-        // Before there is a folder: what cannot be trained leaves none behind.
+        // Before the folder is created: a run that cannot train leaves none behind.
         let mut trainer = Trainer::new(config, envs, interrupt.clone())?;
         prepare(&mut trainer)?;
         let text = trainer.config().to_toml()?;
@@ -126,7 +126,7 @@ impl<A: EnvFactory> Session<A> {
         Self::with(trainer, folder, lock, interrupt, &begun)
     }
 
-    /// A run where its last checkpoint left it; its envs is made from its configuration.
+    /// Resumes a run from its last checkpoint; `envs` makes the factory from its configuration.
     pub fn resume_in(
         path: &Path,
         envs: impl FnOnce(&RunConfig) -> Result<A>,
@@ -135,21 +135,21 @@ impl<A: EnvFactory> Session<A> {
         if let Some(result) = RunResult::of_run(&RunFolder::open(path)?)? {
             return Ok(Resumed::Ended(Box::new(result)));
         }
-        let session = Self::go_on(path, None, envs, interrupt)?;
+        let session = Self::resume_from_checkpoint(path, None, envs, interrupt)?;
         Ok(Resumed::Session(Box::new(session)))
     }
 
-    /// A run that was stopped, or has used its iterations up, with so many of them in all.
+    /// Resumes a run with a larger number of iterations.
     pub fn extend_in(
         path: &Path,
         iterations: u64,
         envs: impl FnOnce(&RunConfig) -> Result<A>,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Self> {
-        Self::go_on(path, Some(iterations), envs, interrupt)
+        Self::resume_from_checkpoint(path, Some(iterations), envs, interrupt)
     }
 
-    fn go_on(
+    fn resume_from_checkpoint(
         path: &Path,
         iterations: Option<u64>,
         envs: impl FnOnce(&RunConfig) -> Result<A>,
@@ -161,7 +161,7 @@ impl<A: EnvFactory> Session<A> {
         let checkpoint = Checkpoint::load(&latest).with_context(|| {
             let more = iterations.map_or_else(String::new, |n| format!(" --iterations {n}"));
             format!(
-                "cannot go on: the checkpoint cannot be read, and without it the run has to be made anew, with `form train --config {}{more} --out FOLDER`",
+                "cannot resume: the checkpoint cannot be read; repeat the run with `form train --config {}{more} --out FOLDER`",
                 folder.config().display()
             )
         })?;
@@ -186,13 +186,13 @@ impl<A: EnvFactory> Session<A> {
             recorded.seconds(),
         )
         .with_context(place)?;
-        // Only now, when all is known to be good, anything is changed.
+        // Everything has been checked: only now are files changed.
         let mut resumed = format!("resumed after iteration {}", metadata.state.iteration);
         if metadata.map_order != MAP_ORDER {
-            resumed += ", which an earlier version made: all worlds begin new episodes";
+            resumed += ", made by an earlier version: all worlds begin new episodes";
         }
         if let Some(iterations) = iterations {
-            extension::give(&folder, trainer.config())?;
+            extension::extend(&folder, trainer.config())?;
             resumed += &format!(", with {iterations} iterations in all");
         }
         Self::with_recorded(trainer, folder, lock, interrupt, &recorded, &resumed)
@@ -246,13 +246,12 @@ impl<A: EnvFactory> Session<A> {
         &self.trainer
     }
 
-    /// Where it is.
+    /// Its folder.
     pub fn folder(&self) -> &RunFolder {
         &self.folder
     }
 
-    /// Trains until the run is over or somebody wants it to stop. What could not be finished is not written: the last checkpoint
-    /// counts.
+    /// Trains until the run is over or interrupted. An interrupted iteration is discarded: the last checkpoint counts.
     pub fn run(&mut self, display: &mut Display) -> Result<Finish> {
         let finish = loop {
             let before = self.trainer.state().iteration;
@@ -282,7 +281,7 @@ impl<A: EnvFactory> Session<A> {
         Ok(finish)
     }
 
-    /// The evaluation before anything is learnt, and then one iteration after the other.
+    /// The evaluation before training, then one iteration per call.
     fn next(&mut self) -> Result<Option<Iteration>> {
         match self.trainer.state().has_begun() {
             true => self.trainer.iterate(),
@@ -295,7 +294,7 @@ impl<A: EnvFactory> Session<A> {
         Ok(Finish::Interrupted { iteration })
     }
 
-    /// Writes an iteration down, and shows it.
+    /// Writes an iteration and shows it.
     fn record(&mut self, iteration: &Iteration, display: &mut Display) -> Result<()> {
         let mut remarks = Vec::new();
         if let Some(learnt) = &iteration.relearnt {
@@ -304,7 +303,7 @@ impl<A: EnvFactory> Session<A> {
         if let Some(stalled) = &iteration.stalled {
             remarks.push(progress_text::stalled(iteration.metrics.iteration, stalled));
         }
-        self.writer.enter(
+        self.writer.write(
             iteration,
             self.trainer.state(),
             self.trainer.traces(),
@@ -319,7 +318,7 @@ impl<A: EnvFactory> Session<A> {
         Ok(())
     }
 
-    /// Measures how good the run is that is over, and writes what remains to be written; nothing if it was interrupted.
+    /// Evaluates the finished run and writes its result; nothing if it was interrupted.
     fn conclude(&mut self, cause: &StopCause, display: &mut Display) -> Result<Option<Finish>> {
         let interrupt = self.interrupt.clone();
         let episodes = self.trainer.config().evaluation.final_episodes as u64;
@@ -335,13 +334,13 @@ impl<A: EnvFactory> Session<A> {
         self.writer.conclude(iteration, &evaluation)?;
         let result = RunResult::new(&self.trainer, cause, &evaluation, &self.writer);
         self.writer.log(&result.message)?;
-        // Last: from now on the run is over.
+        // Last: this file marks the run as over.
         result.write(&self.folder.result())?;
         Ok(Some(Finish::Ended(Box::new(result))))
     }
 }
 
-/// Writes a checkpoint; an error of the system says what helps.
+/// Writes a checkpoint; file-system errors come with advice.
 fn save<A: EnvFactory>(trainer: &Trainer<A>, folder: &RunFolder, name: &str) -> Result<()> {
     let saved = trainer.save(&folder.checkpoint(name));
     saved.map_err(|error| match error.downcast() {
@@ -351,18 +350,18 @@ fn save<A: EnvFactory>(trainer: &Trainer<A>, folder: &RunFolder, name: &str) -> 
     })
 }
 
-/// Keeps a task beside the configuration. Another one that is there is somebody's own.
+/// Copies the task file into the folder, and refuses to replace another one.
 fn keep_task(path: &Path, task: &str) -> Result<()> {
     if path.exists() && read_text(path)? != task {
         bail!(
-            "{} is another task: name another folder with --out",
+            "{} is the file of another task: name another folder with --out",
             path.display()
         );
     }
     write_atomically(path, task.as_bytes())
 }
 
-/// Refuses a configuration that is not the one which the checkpoint was made with.
+/// Refuses a configuration that differs from that of the checkpoint.
 fn expect_config(
     folder: &RunFolder,
     config: &RunConfig,
@@ -371,7 +370,7 @@ fn expect_config(
     let path = folder.config();
     let before = RunConfig::from_toml(&metadata.config, &path)?;
     let mut differences = config.differences(&before)?;
-    // How many there are at most is asked after every one of them, and nowhere else: more of them do not change those made.
+    // The number of iterations is only checked after each of them: a larger one does not change those made.
     if config.iterations > metadata.state.iteration {
         differences.retain(|(name, ..)| name != "iterations");
     }
@@ -382,7 +381,7 @@ fn expect_config(
         .map(|(name, now, before)| format!("{name} is {now} and was {before}"))
         .collect();
     bail!(
-        "{}: it was changed since the checkpoint was written: {}: put it back, or make another run with `form train --config`",
+        "{}: it was changed since the checkpoint was written: {}: restore it, or start a new run with `form train --config`",
         path.display(),
         list.join(", ")
     );
