@@ -1,8 +1,8 @@
-//! What `form --help` shows: the commands in groups, by what they are about. And what holds for all of them.
+//! The text of `form --help`: the commands in groups.
 
 use clap::Command;
 
-/// The commands by what they are about, in the order in which they are shown.
+/// The commands by topic, in the order of the help.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Machines", &["show", "check", "diff", "ground", "convert"]),
     ("Traces", &["learn", "traces", "record"]),
@@ -14,9 +14,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// Arranges the commands in groups, and lets all of their options be given what looks like a negative number, so that it is refused
-/// for what it is.
-pub fn arranged(program: Command) -> Command {
+/// Groups the commands, and accepts values that look like negative numbers, so that options refuse them with their own messages.
+pub fn grouped(program: Command) -> Command {
     let program = program.mut_subcommands(|command| {
         command.mut_args(
             |arg| match arg.get_action().takes_values() && arg.get_long().is_some() {
@@ -38,7 +37,7 @@ pub fn arranged(program: Command) -> Command {
         list.push('\n');
     }
     program.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}Options:\n{{options}}\n\nform COMMAND --help says more of a command, with examples. Exit codes: 0 done, 1 the answer is \"no\", 2 bad input."
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}Options:\n{{options}}\n\n`form COMMAND --help` describes a command, with examples. Exit codes: 0 done, 1 the answer is \"no\", 2 bad input."
     ))
 }
 
@@ -63,7 +62,7 @@ mod tests {
         }
     }
 
-    /// What is typed, without what the shell does with it.
+    /// The words of an example, without redirections.
     fn words(example: &str) -> Vec<&str> {
         let typed = example.split(['|', '>']).next().unwrap_or_default();
         typed.split_whitespace().collect()
@@ -95,7 +94,7 @@ mod tests {
 
     #[test]
     fn every_option_has_help_and_the_same_name_takes_the_same() {
-        // A page is a file where all else is a folder; what the others mean is the same, and they take different things.
+        // These take different values in different commands.
         let differ = ["out", "observations", "machine", "episodes"];
         let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for command in crate::command().get_subcommands() {
@@ -126,14 +125,6 @@ mod tests {
     /// Names of tasks and shells need no help lines: `form tasks` describes the former.
     #[test]
     fn every_value_of_an_enumeration_has_a_help_line() {
-        // Those that have none yet; remove an option from this list once its values have help lines.
-        let later = [
-            "reproduce --experiments",
-            "reproduce --preset",
-            "train --method",
-            "train --preset",
-            "train --progress",
-        ];
         let mut without = BTreeSet::new();
         for command in crate::command().get_subcommands() {
             for arg in command.get_arguments() {
@@ -146,12 +137,12 @@ mod tests {
                 }
             }
         }
-        assert_eq!(without, later.map(str::to_owned).into());
+        assert!(without.is_empty(), "{without:?}");
     }
 
     #[test]
     fn what_answers_a_question_does_so_for_scripts_too() {
-        // These write what they make to standard output or to the screen, and nothing else.
+        // These only write their product to standard output or to the screen.
         let without = ["draw", "play", "record", "completions"];
         for command in crate::command().get_subcommands() {
             let has = (command.get_arguments()).any(|arg| arg.get_long() == Some("json"));

@@ -1,4 +1,4 @@
-//! Watching a run train until it is over, and saying what it came to: what `form train` and `form transfer` have in common.
+//! The training loop of `form train` and `form transfer`: train until the run is over, then print the result.
 
 use std::path::{Path, PathBuf};
 
@@ -12,28 +12,28 @@ use serde_json::{Value, json};
 use crate::output::count;
 use crate::{Answer, input, output};
 
-/// The most maps that are named because most episodes fail on them.
+/// The maximum number of failing maps that are named.
 const MOST_MAPS: usize = 3;
 
-/// Settings of a run that all commands which train take
+/// Settings of a run
 #[derive(clap::Args)]
 pub struct SettingArgs {
-    /// The seed of everything: maps, worlds, policies [default: that of the run or file that settings come from, else 1]
+    /// The seed of all randomness: maps, worlds, policies [default: from the source run or --config, else 1]
     #[arg(long, value_name = "S", value_parser = input::whole::<u64>)]
     pub seed: Option<u64>,
-    /// The most iterations [default: as in the run or file that settings come from, else as in the preset]
+    /// The maximum number of iterations [default: from the source run or --config, else from the preset]
     #[arg(long, value_name = "N", value_parser = input::at_least_one)]
     pub iterations: Option<u64>,
-    /// How many maps are played in turn; 0 for a new one every episode [default: likewise]
+    /// How many maps are played in turn; 0 for a new map in every episode [default: from the source run or --config, else from the preset]
     #[arg(long, value_name = "K", value_parser = input::whole::<usize>)]
     pub layouts: Option<usize>,
-    /// Any setting of config.toml by its name, such as ppo.gamma=0.99; may be repeated
+    /// A setting of config.toml, such as ppo.gamma=0.99; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 }
 
 impl SettingArgs {
-    /// Changes what was asked for.
+    /// Applies the settings.
     pub fn apply(&self, config: &mut RunConfig) -> Result<()> {
         config.seed = self.seed.unwrap_or(config.seed);
         config.iterations = self.iterations.unwrap_or(config.iterations);
@@ -48,19 +48,19 @@ impl SettingArgs {
     }
 }
 
-/// How a run is watched
+/// How a run is carried out and shown
 #[derive(clap::Args)]
 pub struct TrainLoopArgs {
-    /// How many threads to use; the result does not depend on it
+    /// The number of threads; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
     pub threads: Option<usize>,
-    /// Exit with 1 if the success rate is below this at the end
+    /// Exit with 1 if the final success rate is below this
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub require_success: Option<f64>,
-    /// Serve the run's page on this machine while it trains, and say where [default port: 8765, or a free one]
+    /// Serve the run's page to this computer while it trains, and print the address [default port: 8765, or a free one]
     #[arg(long, value_name = "PORT", num_args = 0..=1, value_parser = port)]
     pub live: Option<Option<u16>>,
-    /// Make no page (report.html) of the run when it is over
+    /// Do not write the report page (report.html) at the end
     #[arg(long)]
     pub no_report: bool,
     /// Show no progress
@@ -72,25 +72,25 @@ pub struct TrainLoopArgs {
 }
 
 impl TrainLoopArgs {
-    /// The port of --live. Asked for before a run begins: one that is taken is no reason to leave an empty run behind.
+    /// The port of --live, opened before the run begins: an occupied port must not leave an empty run behind.
     pub fn port(&self) -> Result<Option<LivePort>> {
         self.live.map(LivePort::open).transpose()
     }
 }
 
-/// A port. What is none may be a task that stands behind `--live`.
+/// Parses a port. Other text may be a task after `--live`.
 fn port(text: &str) -> Result<u16, String> {
     let number = text.parse().ok().filter(|port| *port > 0);
     number.ok_or_else(|| {
-        "expected a port from 1 to 65535; a task stands before --live, as in `form train all-yellow --live`".to_owned()
+        "expected a port from 1 to 65535; name the task before --live, as in `form train all-yellow --live`".to_owned()
     })
 }
 
-/// A share: `0.99`.
+/// Parses a rate, such as `0.99`.
 pub fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok();
     rate.filter(|rate| (0.0..=1.0).contains(rate))
-        .ok_or_else(|| "expected a share from 0 to 1, as in 0.99".to_owned())
+        .ok_or_else(|| "expected a rate from 0 to 1, as in 0.99".to_owned())
 }
 
 /// The name and the value of one `--set`.
@@ -101,7 +101,7 @@ pub fn setting(text: &str) -> Result<(&str, &str)> {
     Ok((key.trim(), value.trim()))
 }
 
-/// The default folder of a run, with a number if it is taken.
+/// The default folder of a run, with a number if it exists.
 pub fn free_folder(name: &str) -> PathBuf {
     let path = Path::new("runs").join(name);
     let numbered = (2..).map(|number| Path::new("runs").join(format!("{name}-{number}")));
@@ -109,7 +109,7 @@ pub fn free_folder(name: &str) -> PathBuf {
     candidates.find(|path| !path.exists()).unwrap_or(path)
 }
 
-/// Trains until the run is over or interrupted, and serves its page on `port` meanwhile. `more` is what else a script is told.
+/// Trains until the run is over or interrupted, and serves its page on `port` meanwhile. `more` is added to the JSON output.
 pub fn run(
     args: &TrainLoopArgs,
     port: Option<LivePort>,
@@ -125,12 +125,12 @@ pub fn run(
     for remark in remarks {
         display.remark(remark);
     }
-    display.remark(&format!("the run is in {}", folder.path().display()));
+    display.remark(&format!("run folder: {}", folder.path().display()));
     let live = port.map(|port| LivePage::serve(folder.path(), port));
     let live = live.transpose()?;
     if let Some(live) = &live {
-        let text = format!("the run can be looked at under {}", live.address());
-        // Whoever asks for it wants to know, however quiet the rest is.
+        let text = format!("the live page is at {}", live.address());
+        // The address is printed even with --quiet.
         match args.quiet {
             true => output::remark(&text),
             false => display.remark(&text),
@@ -149,9 +149,9 @@ pub fn run(
     }
 }
 
-/// Does what a run that was killed at its very end has not done: tidies up, and makes its page.
+/// Completes a run that was killed at its very end: removes temporary files and writes its page.
 pub fn finish(args: &TrainLoopArgs, path: &Path) {
-    // Where somebody else is at work, or nothing can be written, it stays as it is.
+    // If another process holds the lock, or the folder is read-only, nothing is done.
     if let Ok((folder, _lock)) = RunFolder::resume(path)
         && !args.no_report
         && !folder.report().exists()
@@ -160,12 +160,11 @@ pub fn finish(args: &TrainLoopArgs, path: &Path) {
     }
 }
 
-/// Makes the page of a run that is over. A run is none the worse for having no page: whoever does not want to wait for it presses
-/// Ctrl-C.
+/// Writes the page of a finished run. The run is complete without it, so Ctrl-C and errors only skip the page.
 fn make_page(args: &TrainLoopArgs, folder: &RunFolder) {
     let display = match args.quiet {
         true => PlayDisplay::quiet(),
-        false => PlayDisplay::stderr("making the page"),
+        false => PlayDisplay::stderr("replays for the page"),
     };
     let (interrupt, report) = (input::interrupted(), |progress| display.update(progress));
     let callback = PlayCallback::none()
@@ -181,17 +180,17 @@ fn make_page(args: &TrainLoopArgs, folder: &RunFolder) {
     match made {
         Ok(Some(_)) => {}
         Ok(None) => output::remark(&format!(
-            "no page was made of the run: interrupted; `form report {}` makes it",
+            "the report page was not written: interrupted; write it with `form report {}`",
             output::quoted(folder.path())
         )),
         Err(error) => {
             let error = output::message(&error);
-            output::remark(&format!("no page was made of the run: {error}"));
+            output::remark(&format!("the report page was not written: {error}"));
         }
     }
 }
 
-/// Says what the run came to.
+/// Prints the result of a run.
 pub fn report(
     args: &TrainLoopArgs,
     path: &Path,
@@ -224,7 +223,7 @@ pub fn report(
         );
         let page = RunFolder::open(path)?.report();
         if page.exists() {
-            text += &format!("# look at {}\n", page.display());
+            text += &format!("# report page: {}\n", page.display());
         }
         let quoted = output::quoted(path);
         if result.ending == "out-of-iterations" {
@@ -232,7 +231,7 @@ pub fn report(
                 &format!("# for more iterations: form train --resume {quoted} --iterations N\n");
         }
         text += &format!(
-            "# the run is in {}; next: form eval {quoted}\n",
+            "# run folder: {}; next: form eval {quoted}\n",
             path.display()
         );
         output::print(&text)?;
@@ -248,7 +247,7 @@ pub fn report(
     })
 }
 
-/// How good the run is when it is over, and where it fails.
+/// The final success rate, and the maps that fail.
 fn success(result: &RunResult) -> Vec<String> {
     let Some(evaluation) = &result.evaluation else {
         let success = result.success;
@@ -274,7 +273,7 @@ fn success(result: &RunResult) -> Vec<String> {
         } else {
             "at most "
         };
-        line += &format!("; {most}{ratio:.2} times the shortest steps where it succeeds");
+        line += &format!("; successes take {most}{ratio:.2} times the shortest steps");
     }
     let mut lines = vec![line];
     lines.extend(evaluation.failures.worst_maps(MOST_MAPS));
@@ -291,7 +290,7 @@ fn interrupted(args: &TrainLoopArgs, folder: &RunFolder, iteration: u64) -> Resu
         }))?;
     }
     output::remark(&format!(
-        "interrupted after iteration {iteration}; go on with: form train --resume {}",
+        "interrupted after iteration {iteration}; resume with: form train --resume {}",
         output::quoted(folder.path())
     ));
     Ok(Answer::No)

@@ -1,4 +1,4 @@
-//! `form transfer`: take the machine and the policies of a run to another task, as they are or trained further there.
+//! `form transfer`: transfer the machine and the policies of a run to another task, zero-shot or with further training.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,34 +17,33 @@ use crate::train_loop::{SettingArgs, TrainLoopArgs};
 use crate::world::TaskName;
 use crate::{Answer, eval, input, output, train_loop};
 
-/// Take the machine and the policies of a run to another task
+/// Transfer the machine and the policies of a run to another task
 ///
-/// The machine is bound to what the other task can show, and the policies are taken over weight by weight. Then those whose
-/// `forall` ranges over other atoms are trained further (partial), or all (full), in a new run folder that `form train --resume`
-/// goes on with; or none, which measures how good they are there as they are. All settings are those of the run that they come
-/// from, unless something else is said.
+/// The machine is bound to the atoms of the other task, and the weights of the policies are copied. Then the policies whose `forall`
+/// ranges over other atoms are trained further (partial), or all of them (full), in a new run folder that `form train --resume` can
+/// resume; or none, which only evaluates them. Settings are those of the source run unless options change them.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form transfer runs/all-yellow-form-1 --task all-yellow-4\n  form transfer runs/all-yellow-form-1 --task all-yellow-6 --retrain none --episodes 500\n  form transfer runs/all-yellow-form-1 --task all-yellow-6 --policies u0,u1 --iterations 100 --out runs/six"
 )]
 pub struct Args {
-    /// The folder of the run that machine and policies come from
+    /// The folder of the source run
     run: PathBuf,
-    /// The task that they go to: a built-in one (see `form tasks`), or a task file that ends in .toml
+    /// The target task: a built-in one (see `form tasks`), or a task file that ends in .toml
     #[arg(long, value_name = "TASK", value_parser = TaskName, hide_possible_values = true)]
     task: String,
     /// Which policies are trained further [default: partial]
     #[arg(long, value_name = "WHICH")]
     retrain: Option<Which>,
-    /// Train these policies further: names of states, with commas between them
+    /// Train only the policies of these states further, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     policies: Vec<String>,
     #[command(flatten)]
     settings: SettingArgs,
-    /// The new run's folder [default: runs/TASK-METHOD-SEED-transfer, with a number if there is one; none for --retrain none]
+    /// The new run folder [default: runs/TASK-METHOD-SEED-transfer, with a number if it exists; none for --retrain none]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Say weight by weight what was taken over
+    /// Print the origin of every tensor
     #[arg(long)]
     verbose: bool,
     #[command(flatten)]
@@ -56,11 +55,11 @@ pub struct Args {
 /// Which policies are trained further
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Which {
-    /// Those whose `forall` ranges over other atoms, or those of --policies
+    /// Policies whose `forall` ranges over other atoms, or those of --policies
     Partial,
-    /// All of them
+    /// All policies
     Full,
-    /// None of them: zero-shot
+    /// No policy: zero-shot evaluation
     None,
 }
 
@@ -78,7 +77,7 @@ pub fn run(args: &Args) -> Result<Answer> {
     }
     if args.episodes.is_given() {
         bail!(
-            "--episodes, --held-out, --greedy and --sample belong to --retrain none: after training, use `form eval`"
+            "--episodes, --held-out, --greedy and --sample need --retrain none; after training, use `form eval`"
         );
     }
     let (task, method, seed) = (envs.task().name(), config.method, config.seed);
@@ -97,7 +96,7 @@ fn retrain(args: &Args) -> Result<Retrain> {
     let named = !args.policies.is_empty();
     Ok(match args.retrain {
         Some(Which::Full | Which::None) if named => {
-            bail!("--policies names those that are trained further: leave --retrain out")
+            bail!("--policies already selects the policies: remove --retrain")
         }
         Some(Which::Full) => Retrain::Full,
         Some(Which::None) => Retrain::None,
@@ -106,7 +105,7 @@ fn retrain(args: &Args) -> Result<Retrain> {
     })
 }
 
-/// Refuses a task in which the machine means nothing, and says what it lacks.
+/// Refuses a task that the machine does not fit.
 fn expect_machine(args: &Args, source: &SavedRun, envs: &GridEnvFactory) -> Result<()> {
     let checkpoint = &source.checkpoint;
     if checkpoint.mode == AssignmentMode::Unaided {
@@ -123,7 +122,7 @@ fn expect_machine(args: &Args, source: &SavedRun, envs: &GridEnvFactory) -> Resu
     Ok(())
 }
 
-/// Measures how good the policies are in the other task, as they are.
+/// Evaluates the policies in the other task without training.
 fn zero_shot(
     args: &Args,
     source: &SavedRun,
@@ -136,7 +135,7 @@ fn zero_shot(
     let policies = inherit(&mut trainer, &source.checkpoint, &Retrain::None)?;
     if !quiet {
         let (run, task) = (args.run.display(), envs.task().name());
-        output::print(&format!("# {run} in {task}, as it is"))?;
+        output::print(&format!("# {run} in {task}, zero-shot"))?;
         for line in describe(&policies, args.verbose) {
             output::print(&format!("# {}", line.replace('\n', "\n# ")))?;
         }
@@ -155,7 +154,7 @@ fn zero_shot(
         if !quiet {
             let run = output::quoted(path);
             let path = path.display();
-            output::print(&format!("# the policies are in {path}; form eval {run}"))?;
+            output::print(&format!("# run folder: {path}; next: form eval {run}"))?;
         }
     }
     if quiet {
@@ -182,12 +181,12 @@ fn zero_shot_json(
     })
 }
 
-/// What became of the policies, for people.
+/// One line per policy, with one line per tensor if verbose.
 fn describe(policies: &[PolicyTransfer], verbose: bool) -> impl Iterator<Item = String> {
     policies.iter().map(move |policy| {
         let [loaded, adapted, fresh] = policy.counts();
         let mut text = format!(
-            "policy {}: {loaded} tensors taken over, {adapted} adapted, {fresh} fresh; {}: {}",
+            "policy {}: {loaded} tensors loaded, {adapted} adapted, {fresh} fresh; {}: {}",
             policy.name,
             match policy.retrained {
                 true => "trained further",
@@ -202,21 +201,21 @@ fn describe(policies: &[PolicyTransfer], verbose: bool) -> impl Iterator<Item = 
     })
 }
 
-fn in_words(fate: &WeightOrigin) -> String {
-    match fate {
-        WeightOrigin::Loaded => "taken over".to_owned(),
+fn in_words(origin: &WeightOrigin) -> String {
+    match origin {
+        WeightOrigin::Loaded => "loaded".to_owned(),
         WeightOrigin::Adapted { kept, fresh } => {
             format!("adapted, {kept} columns kept, {fresh} fresh")
         }
         WeightOrigin::Fresh { reason } => format!("fresh: {reason}"),
-        WeightOrigin::Unused => "only the old policy has it".to_owned(),
+        WeightOrigin::Unused => "only in the old policy".to_owned(),
     }
 }
 
-/// The same for scripts.
+/// The policies as JSON.
 fn to_json(policies: &[PolicyTransfer]) -> Value {
-    let tensor = |(name, fate): (&String, &WeightOrigin)| {
-        let mut value = match fate {
+    let tensor = |(name, origin): (&String, &WeightOrigin)| {
+        let mut value = match origin {
             WeightOrigin::Loaded => json!({ "fate": "loaded" }),
             WeightOrigin::Adapted { kept, fresh } => {
                 json!({ "fate": "adapted", "kept": kept, "fresh": fresh })
