@@ -38,8 +38,16 @@ pub struct Monitor {
     monitor: form_core::Monitor,
 }
 
+#[pymethods]
+impl BoundMachine {
+    /// A monitor in the initial state.
+    fn monitor(slf: Bound<'_, Self>) -> Monitor {
+        Monitor::start(slf.unbind())
+    }
+}
+
 impl Monitor {
-    pub fn start(machine: Py<BoundMachine>) -> Self {
+    fn start(machine: Py<BoundMachine>) -> Self {
         let bound = machine.get().bound.clone();
         let monitor = form_core::Monitor::new(&bound);
         Self {

@@ -9,7 +9,7 @@ use crate::env::environment::Environment;
 use crate::env::spec::Cell;
 use crate::error::{Error, Result};
 use crate::grid::map::Map;
-use crate::grid::rules::Direction;
+use crate::grid::pose::Direction;
 use crate::tasks::task::Task;
 use crate::tasks::world::GridWorld;
 

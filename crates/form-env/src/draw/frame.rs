@@ -2,7 +2,7 @@
 
 use crate::env::spec::Cell;
 use crate::grid::map::{Map, Thing};
-use crate::grid::rules::Direction;
+use crate::grid::pose::Direction;
 use crate::tasks::task::Task;
 use crate::tasks::world::GridWorld;
 

@@ -8,7 +8,7 @@ use super::frame::Frame;
 use super::palette::{self, Rgb};
 use crate::env::spec::Cell;
 use crate::grid::map::Thing;
-use crate::grid::rules::Direction;
+use crate::grid::pose::Direction;
 
 /// A path in the notation of SVG, filled or drawn as a line.
 #[derive(Clone, Debug, PartialEq)]

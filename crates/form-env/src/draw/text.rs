@@ -6,7 +6,7 @@ use super::frame::Frame;
 use super::palette::{self, Rgb};
 use crate::env::spec::Cell;
 use crate::grid::map::Thing;
-use crate::grid::rules::Direction;
+use crate::grid::pose::Direction;
 
 /// A cell as text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! What lies in a room: a legend that numbers the things, and maps that say where they are.
 
 use super::colour::Colour;
+use super::pose::Pose;
 use super::room::{CellNumber, Room};
-use super::rules::Pose;
 use crate::env::spec::Cell;
 
 /// Something that lies in a cell and can be walked onto.

@@ -5,8 +5,8 @@
 
 use super::colour::Colour;
 use super::map::{Legend, Map, Thing};
+use super::pose::Pose;
 use super::room::Room;
-use super::rules::Pose;
 use crate::env::spec::{Channel, Planes};
 
 /// How a world is shown.

@@ -6,8 +6,8 @@ use form_core::Monitor;
 use super::task::Task;
 use crate::env::spec::EpisodeOutcome;
 use crate::grid::map::{Content, Map, NOTHING};
+use crate::grid::pose::Pose;
 use crate::grid::room::CellNumber;
-use crate::grid::rules::Pose;
 
 /// The state of some worlds.
 #[derive(Clone, Debug, Default)]

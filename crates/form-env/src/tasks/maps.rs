@@ -13,13 +13,13 @@ use rand::{Rng, RngExt};
 use rayon::prelude::*;
 
 use super::solvable;
-use super::task::{Task, TaskDescription};
+use super::task::Task;
 use crate::env::random::{Stream, generator};
 use crate::env::spec::Cell;
 use crate::error::{Error, Result};
 use crate::grid::map::{Content, Map, NOTHING, Thing};
+use crate::grid::pose::Pose;
 use crate::grid::room::CellNumber;
-use crate::grid::rules::Pose;
 
 /// Which maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,9 +32,6 @@ pub enum Split {
 
 /// One map in so many is held out.
 const HELD_OUT: u64 = 8;
-
-/// A task with fewer maps than this holds none out.
-const FEW_MAPS: f64 = 1000.0;
 
 /// A task whose maps fail so often is given up.
 const MOST_DRAWS: usize = 10_000;
@@ -185,26 +182,6 @@ impl Task {
     pub fn thing(&self, map: &Map, cell: Cell) -> Option<Thing> {
         map.thing(self.room(), &self.legend, cell)
     }
-}
-
-/// Whether a task has maps enough that some can be held out. Everything must have found a place.
-pub(crate) fn are_many(description: &TaskDescription) -> bool {
-    let room = &description.room;
-    let ways = |count: usize, free: usize| -> f64 {
-        (0..count)
-            .map(|i| (free - i) as f64 / (i + 1) as f64)
-            .product()
-    };
-    let in_area = |number: &CellNumber| room.area().contains(room.cell(*number));
-    let mut free = room.free().filter(in_area).count();
-    let mut maps = 1.0;
-    for count in description.checkpoints.values() {
-        maps *= ways(*count, free);
-        free -= count;
-    }
-    let checkpoints: usize = description.checkpoints.values().sum();
-    maps *= ways(description.lava, room.free().count() - checkpoints);
-    maps >= FEW_MAPS
 }
 
 /// Where episodes on a map start.

@@ -14,8 +14,9 @@ use super::task::Task;
 use super::world::GridWorld;
 use crate::env::spec::EpisodeOutcome;
 use crate::grid::map::{Content, Map, NOTHING};
+use crate::grid::pose::Pose;
 use crate::grid::room::CellNumber;
-use crate::grid::rules::{Action, Pose};
+use crate::grid::rules::Action;
 
 /// How few steps complete a task. The limit of steps of an episode is left out of account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

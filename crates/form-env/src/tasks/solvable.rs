@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::env::random::{Stream, generator};
     use crate::grid::map::Map;
-    use crate::grid::rules::Pose;
+    use crate::grid::pose::Pose;
     use crate::tasks::maps::{Maps, Split};
     use crate::tasks::solution::tests::exhaustive;
     use crate::tasks::world::{GridWorld, WorldOptions};

@@ -7,12 +7,11 @@ use form_core::{
     Signature, StateId,
 };
 
-use super::maps;
 use crate::env::spec::EpisodeOutcome;
 use crate::error::{Error, Result};
 use crate::grid::colour::Colour;
 use crate::grid::map::{Content, Legend, MOST_THINGS, NOTHING, Thing};
-use crate::grid::room::Room;
+use crate::grid::room::{CellNumber, Room};
 use crate::grid::rules::Rules;
 
 /// A task as it is described.
@@ -53,9 +52,9 @@ pub struct Task {
     pub(crate) holds_out: bool,
 }
 
-/// The part of a description that is at fault.
+/// The field of a description that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum Field {
     Name,
     Checkpoints,
     Lava,
@@ -64,7 +63,10 @@ pub(crate) enum Part {
 }
 
 /// What is wrong with a description.
-pub(crate) type Fault = (Part, String);
+pub(crate) type Fault = (Field, String);
+
+/// A task with fewer maps than this holds none out.
+const FEW_MAPS: f64 = 1000.0;
 
 /// The most `forall`s of a state whose combinations are tried.
 const MOST_FORALLS: usize = 16;
@@ -81,19 +83,19 @@ impl Task {
         let name_is_good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if description.name.is_empty() || !description.name.chars().all(name_is_good) {
             let problem = "a name consists of letters, digits, `-` and `_`";
-            return Err((Part::Name, problem.to_owned()));
+            return Err((Field::Name, problem.to_owned()));
         }
         if *steps == 0 {
-            return Err((Part::Steps, "an episode has at least one step".to_owned()));
+            return Err((Field::Steps, "an episode has at least one step".to_owned()));
         }
-        check_room_for_things(&description)?;
+        check_capacity(&description)?;
         let things = things(&description);
         let signature = Signature::parse(things.iter().map(|thing| thing.atom()))
-            .map_err(|error| (Part::Checkpoints, error.to_string()))?;
+            .map_err(|error| (Field::Checkpoints, error.to_string()))?;
         let mut legend = things;
         legend.sort_by_key(|thing| signature.id_of_text(&thing.atom()));
         let truth = (description.machine.bind(&signature))
-            .map_err(|error| (Part::Machine, error.to_string()))?;
+            .map_err(|error| (Field::Machine, error.to_string()))?;
         check_lava_ends_it(&truth, &signature)?;
         let labels = std::iter::once(AtomSet::new())
             .chain(signature.ids().map(|id| AtomSet::from_iter([id])))
@@ -106,7 +108,7 @@ impl Task {
             })
             .collect();
         let rules = Rules::new(room);
-        let holds_out = maps::are_many(&description);
+        let holds_out = has_many_maps(&description);
         Ok(Self {
             description,
             signature,
@@ -186,8 +188,8 @@ fn things(description: &TaskDescription) -> Vec<Thing> {
     things
 }
 
-/// Whether everything finds a place, and the agent too.
-fn check_room_for_things(description: &TaskDescription) -> Result<(), Fault> {
+/// Whether the room has enough free cells for everything, and for the agent.
+fn check_capacity(description: &TaskDescription) -> Result<(), Fault> {
     let TaskDescription { room, lava, .. } = description;
     // One of them could overflow; no room has so many cells.
     let checkpoints =
@@ -197,7 +199,7 @@ fn check_room_for_things(description: &TaskDescription) -> Result<(), Fault> {
             "{checkpoints} checkpoints: at most {} can be told apart",
             MOST_THINGS - 2
         );
-        return Err((Part::Checkpoints, problem));
+        return Err((Field::Checkpoints, problem));
     }
     let free = room.free().count();
     let in_area = (room.free())
@@ -206,15 +208,35 @@ fn check_room_for_things(description: &TaskDescription) -> Result<(), Fault> {
     if checkpoints > in_area {
         let problem =
             format!("{checkpoints} checkpoints, but only {in_area} cells are free for them");
-        return Err((Part::Checkpoints, problem));
+        return Err((Field::Checkpoints, problem));
     }
     if lava.saturating_add(checkpoints) >= free {
         let problem = format!(
             "{lava} cells of lava and {checkpoints} checkpoints, but only {free} cells are free, and the agent needs one"
         );
-        return Err((Part::Lava, problem));
+        return Err((Field::Lava, problem));
     }
     Ok(())
+}
+
+/// Whether a task has enough maps to hold some out. The description must have passed [`check_capacity`].
+fn has_many_maps(description: &TaskDescription) -> bool {
+    let room = &description.room;
+    let ways = |count: usize, free: usize| -> f64 {
+        (0..count)
+            .map(|i| (free - i) as f64 / (i + 1) as f64)
+            .product()
+    };
+    let in_area = |number: &CellNumber| room.area().contains(room.cell(*number));
+    let mut free = room.free().filter(in_area).count();
+    let mut maps = 1.0;
+    for count in description.checkpoints.values() {
+        maps *= ways(*count, free);
+        free -= count;
+    }
+    let checkpoints: usize = description.checkpoints.values().sum();
+    maps *= ways(description.lava, room.free().count() - checkpoints);
+    maps >= FEW_MAPS
 }
 
 /// Lava ends an episode, so the machine must say so too: in every state, whatever has been seen there.
@@ -245,7 +267,7 @@ fn check_lava_ends_it(truth: &BoundMachine, signature: &Signature) -> Result<(),
             let problem = format!(
                 "state `{name}` has more than {MOST_FORALLS} different `forall`s, too many for a task with lava"
             );
-            return Err((Part::Machine, problem));
+            return Err((Field::Machine, problem));
         }
         for chosen in 0..1_usize << foralls.len() {
             let mut complete = AtomSet::new();
@@ -259,7 +281,7 @@ fn check_lava_ends_it(truth: &BoundMachine, signature: &Signature) -> Result<(),
                 let problem = format!(
                     "lava ends an episode, but in state `{name}` the machine goes on: give it an edge `{name} -> u_rej : lava` to a rejecting state"
                 );
-                return Err((Part::Machine, problem));
+                return Err((Field::Machine, problem));
             }
         }
     }

@@ -12,7 +12,8 @@ use crate::env::environment::Environment;
 use crate::env::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::{Error, Result};
 use crate::grid::map::Map;
-use crate::grid::rules::{Action, Direction, Pose};
+use crate::grid::pose::{Direction, Pose};
+use crate::grid::rules::Action;
 use crate::grid::view::View;
 
 /// How a task is shown to an agent, what the agent can do, and where it starts.

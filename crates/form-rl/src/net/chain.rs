@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::config::LayerConfig;
-use super::layer::{Backward, Forward, Input, Layer, Parameter, Rows, Shape};
+use super::layer::{Backward, Forward, Input, Layer, Parameter, Rows, Shape, Tensor};
 use crate::{Error, Result};
 
 /// A layer at its place in a network.
@@ -15,19 +15,6 @@ struct Stage {
     weights: Range<usize>,
     /// Numbers a sample after it.
     size: usize,
-}
-
-/// A tensor of the network's weights.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tensor {
-    /// Its name in files, for instance `image.0.weight`.
-    pub(crate) name: String,
-    pub(crate) shape: Vec<usize>,
-    pub(crate) range: Range<usize>,
-    /// Uniform initial values are in ± this bound.
-    pub(crate) bound: f32,
-    /// Orthogonal initial values are multiplied by this.
-    pub(crate) gain: f32,
 }
 
 /// Layers one after another.

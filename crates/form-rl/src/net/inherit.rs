@@ -3,8 +3,8 @@
 //! A machine that was learnt anew may have other indicators, a task other planes: the layers that see them are adapted, column
 //! by column, and the others are taken as they are or stay fresh.
 
-use super::chain::Tensor;
 use super::config::LayerConfig;
+use super::layer::Tensor;
 use super::network::Network;
 use super::normalise::{Moments, Normalisation};
 

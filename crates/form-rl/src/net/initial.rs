@@ -4,7 +4,7 @@ use faer::Mat;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
-use super::chain::Tensor;
+use super::layer::Tensor;
 
 /// How a network's first weights are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

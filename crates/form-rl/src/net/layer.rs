@@ -4,6 +4,7 @@
 //! weights, its input and output, and room to keep what the backward pass will want again. It owns no numbers itself.
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use super::sparse::Sparse;
 
@@ -72,6 +73,19 @@ impl Parameter {
     pub(crate) fn size(&self) -> usize {
         self.shape.iter().product()
     }
+}
+
+/// A tensor of the network's weights.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tensor {
+    /// Its name in files, for instance `image.0.weight`.
+    pub(crate) name: String,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) range: Range<usize>,
+    /// Uniform initial values are in ± this bound.
+    pub(crate) bound: f32,
+    /// Orthogonal initial values are multiplied by this.
+    pub(crate) gain: f32,
 }
 
 /// How the rows of a block hang together: row `step * sequences + sequence`. Without recurrence there is one step.

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rand::Rng;
 
 use super::batch::Batch;
-use super::chain::{Chain, Room, Tensor};
+use super::chain::{Chain, Room};
 use super::config::{LayerConfig, NetworkConfig};
 use super::dense::Dense;
-use super::layer::{Input, MOST_WEIGHTS, Rows, Shape, limit};
+use super::layer::{Input, MOST_WEIGHTS, Rows, Shape, Tensor, limit};
 use super::normalise::Normalisation;
 use super::sparse::Sparse;
 use super::vector::vectorised;
@@ -150,7 +150,33 @@ impl Network {
         Ok(count)
     }
 
-    /// How many numbers the recurrent state has; 0 without recurrence.
+    /// Adds observations to the statistics of the running normalisation. Inputs that are not normalised have none.
+    pub fn observe_statistics(&mut self, images: &[u8], vectors: &[f32]) -> Result<()> {
+        self.count(images, vectors)?;
+        if let Some(&value) = vectors.iter().find(|x| !x.is_finite()) {
+            let what = "observation";
+            return Err(Error::NonFinite { what, value });
+        }
+        let (image_len, vector_len) = (self.image_len(), self.vector_len());
+        let mut normalisations = self.normalisations.iter_mut();
+        if image_len > 0
+            && let Some(Some(image)) = normalisations.next()
+        {
+            image.observe_images(images, image_len);
+        }
+        let mut offset = 0;
+        for (normalisation, vector) in normalisations.zip(&self.config.vectors) {
+            let range = offset..offset + vector.size;
+            offset = range.end;
+            if let Some(normalisation) = normalisation {
+                let rows = vectors.chunks_exact(vector_len);
+                normalisation.observe_vectors(rows.map(|row| &row[range.clone()]));
+            }
+        }
+        Ok(())
+    }
+
+    /// The size of the hidden state; 0 for feedforward networks.
     pub fn state(&self) -> usize {
         self.trunk.state()
     }

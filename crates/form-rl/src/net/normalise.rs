@@ -1,13 +1,11 @@
-//! Running normalisation of observations: (x − mean) / deviation, bounded by ± 10.
+//! Running normalisation of observations: (x − mean) / standard deviation, clipped to ± 10.
 //!
-//! Means and deviations are of everything shown to [`Network::observe_statistics`]: one a channel of the image, over all its cells, and
-//! one a number of a vector. They are part of the network: cloned, saved and inherited with it. Bytes are summed up exactly
-//! and vectors in order, so no figure depends on the number of threads.
+//! The statistics are those of all observations given to `Network::observe_statistics`: one mean and deviation per channel of the
+//! image, over all its cells, and one per entry of a vector. They are part of the network: cloned, saved and inherited with it.
+//! Bytes are summed exactly and vectors in order, so the result does not depend on the number of threads.
 
 use super::config::NetworkConfig;
-use super::network::Network;
 use super::vector::vectorised;
-use crate::{Error, Result};
 
 /// Added to the variance, so that what never changes does not divide by zero.
 const EPSILON: f64 = 1e-8;
@@ -123,6 +121,16 @@ impl Normalisation {
         parts.map(|part| self.moments.iter().map(part).collect())
     }
 
+    /// Adds images of this size to the statistics.
+    pub(crate) fn observe_images(&mut self, images: &[u8], size: usize) {
+        self.merge(&of_bytes(images, size, self.moments.len()));
+    }
+
+    /// Adds vectors to the statistics.
+    pub(crate) fn observe_vectors<'a>(&mut self, rows: impl Iterator<Item = &'a [f32]> + Clone) {
+        self.merge(&of_numbers(rows, self.moments.len()));
+    }
+
     fn merge(&mut self, others: &[Moments]) {
         let mut moments = std::mem::take(&mut self.moments);
         for (moments, other) in moments.iter_mut().zip(others) {
@@ -141,37 +149,6 @@ impl Normalisation {
             let x = if x > BOUND { BOUND } else { x };
             *y = if x < -BOUND { -BOUND } else { x };
         }
-    }
-}
-
-impl Network {
-    /// Takes observations into the statistics that inputs are normalised by. Nothing happens to inputs that are not.
-    pub fn observe_statistics(&mut self, images: &[u8], vectors: &[f32]) -> Result<()> {
-        self.count(images, vectors)?;
-        if let Some(&value) = vectors.iter().find(|x| !x.is_finite()) {
-            let what = "observation";
-            return Err(Error::NonFinite { what, value });
-        }
-        let (image_len, vector_len) = (self.image_len(), self.vector_len());
-        let mut offset = 0;
-        let sizes: Vec<usize> = (self.config().vectors.iter())
-            .map(|vector| vector.size)
-            .collect();
-        let mut normalisations = self.normalisations_mut().iter_mut();
-        if image_len > 0
-            && let Some(Some(image)) = normalisations.next()
-        {
-            image.merge(&of_bytes(images, image_len, image.moments.len()));
-        }
-        for (normalisation, size) in normalisations.zip(sizes) {
-            if let Some(normalisation) = normalisation {
-                let rows = vectors.chunks_exact(vector_len);
-                let rows = rows.map(|row| &row[offset..offset + size]);
-                normalisation.merge(&of_numbers(rows, size));
-            }
-            offset += size;
-        }
-        Ok(())
     }
 }
 
