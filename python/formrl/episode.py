@@ -20,7 +20,7 @@ GOAL, DEAD_END, INCOMPLETE = "goal", "dead-end", "incomplete"
 
 
 @dataclass(frozen=True)
-class Turn:
+class StepResult:
     """What one step did."""
 
     before: int
@@ -50,8 +50,8 @@ class Episode:
     >>> machine = Machine.parse("initial u0\\naccept u2\\nu0 -> u1 : key\\nu1 -> u2 : goal")
     >>> episode = Episode(machine.bind(Signature(["key", "goal"])), gamma=1.0)
     >>> episode.begin([])
-    >>> turn = episode.advance(["key"], "incomplete")
-    >>> episode.state, turn.reward, round(turn.shaping, 3)
+    >>> result = episode.advance(["key"], "incomplete")
+    >>> episode.state, result.reward, round(result.shaping, 3)
     ('u1', 0.0, 0.333)
     >>> episode.advance(["goal"], "incomplete").counterexample
     Trace('incomplete', [['key'], ['goal']])
@@ -91,21 +91,21 @@ class Episode:
         """Starts an episode whose first observation, that at reset, is this."""
         self.monitor.reset()
         self.steps = []
-        self._hear(labels)
+        self._observe(labels)
         self.seen_before = self.monitor.seen_row
 
-    def _hear(self, labels: Any) -> float:
-        heard = self.machine.signature.decode(labels)
-        if heard and (not self.steps or heard != self.steps[-1]):
-            self.steps.append(heard)
+    def _observe(self, labels: Any) -> float:
+        observed = self.machine.signature.decode(labels)
+        if observed and (not self.steps or observed != self.steps[-1]):
+            self.steps.append(observed)
         return self.monitor.observe(labels).reward
 
-    def advance(self, labels: Any, kind: str) -> Turn:
+    def advance(self, labels: Any, kind: str) -> StepResult:
         """Takes in a step: what was observed, and whether the world says `goal`, `dead-end` or, as long as neither, `incomplete`."""
         before, was_over = self.monitor.state_index, self.monitor.is_over
         # The buffer is emptied when the state changes; who leaves it may still want to see it.
         self.seen_before = self.monitor.seen_row | self.machine.signature.encode(labels)
-        reward = self._hear(labels)
+        reward = self._observe(labels)
         state = self.monitor.state_index
         shaping = 0.0
         if self.gamma is not None:
@@ -113,7 +113,7 @@ class Episode:
         # A machine at its end before anything was done is wrong as soon as anything else is observed.
         too_early = was_over and len(self.steps) > 1
         wrong = not self.trusted and (too_early or self.monitor.verdict != kind)
-        return Turn(before, state, reward, float(shaping), self.trace(kind) if wrong else None)
+        return StepResult(before, state, reward, float(shaping), self.trace(kind) if wrong else None)
 
     def trace(self, kind: str) -> Trace:
         """What was observed so far, as a trace that ended so."""

@@ -20,7 +20,7 @@ from formrl._native import Machine, Signature, Trace
 from .episode import DEAD_END, GOAL, INCOMPLETE, potentials
 from .errors import LabelError, WorldError
 from .extras import require
-from .sight import How, Sight
+from .observation_encoder import How, ObservationEncoder
 from .wrappers import Transition, expect_choices, signature_of
 
 require("gymnasium", "formrl.vector")
@@ -75,11 +75,11 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
     def set_machine(self, machine: Machine) -> None:
         """Follows another machine from the next reset on. The observation space changes with it, unless there is `room`."""
         bound = machine.bind(self.signature)
-        self.sight = Sight.of_states(self.env.single_observation_space, bound, self._how, self._room)
+        self.encoder = ObservationEncoder.of_states(self.env.single_observation_space, bound, self._how, self._room)
         self.monitors = bound.monitors(self.num_envs)
         self.machine = machine
-        self.single_observation_space = self.sight.space
-        self.observation_space = batch_space(self.sight.space, self.num_envs)
+        self.single_observation_space = self.encoder.space
+        self.observation_space = batch_space(self.encoder.space, self.num_envs)
         self._potentials = potentials(machine)
         ends = {machine.accepting: GOAL, machine.rejecting: DEAD_END}
         self._verdicts = np.array([ends.get(state, INCOMPLETE) for state in machine.states], dtype=object)
@@ -182,7 +182,7 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         self._newest[new] = labels[new]
 
     def _see(self, observations: Any) -> Any:
-        return self.sight.see_many(observations, self.monitors.states, self.monitors.seen)
+        return self.encoder.encode_batch(observations, self.monitors.states, self.monitors.seen)
 
     def _tell(self, infos: dict[str, Any], labels: npt.NDArray[np.bool_]) -> dict[str, Any]:
         everywhere = np.ones(self.num_envs, np.bool_)

@@ -18,10 +18,10 @@ from typing import Any, Literal
 
 from formrl._native import Machine, Signature, Trace
 
-from .episode import DEAD_END, GOAL, INCOMPLETE, Episode, Turn
+from .episode import DEAD_END, GOAL, INCOMPLETE, Episode, StepResult
 from .errors import LabelError, WorldError
 from .extras import require
-from .sight import How, Sight
+from .observation_encoder import How, ObservationEncoder
 
 require("gymnasium", "formrl.wrappers")
 
@@ -122,17 +122,17 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
         self._how, self._room = observation, room
         self._before: Any = None
         self._closed = False
-        self.turn: Turn | None = None
+        self.last_step: StepResult | None = None
         """What the last step of the episode did to the machine."""
         self.set_machine(machine)
 
     def set_machine(self, machine: Machine) -> None:
         """Follows another machine from the next reset on. The observation space changes with it, unless there is `room`."""
         bound = machine.bind(self.signature)
-        sight = Sight.of_states(self.env.observation_space, bound, self._how, self._room)
+        encoder = ObservationEncoder.of_states(self.env.observation_space, bound, self._how, self._room)
         self.episode = Episode(bound, self._shaping, trusted=self._truth == "machine")
-        self.sight = sight
-        self.observation_space = sight.space
+        self.encoder = encoder
+        self.observation_space = encoder.space
         self._running = False
 
     @property
@@ -157,7 +157,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
         transition = Transition(self.env.unwrapped, None, None, observation, info, begun=True)
         labels = self._labels(transition)
         self.episode.begin(labels)
-        self._before, self._running, self.turn = observation, True, None
+        self._before, self._running, self.last_step = observation, True, None
         return self._see(observation), info | {"labels": labels, "machine_state": self.episode.state}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -172,14 +172,14 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
         )
         labels = self._labels(transition)
         kind = INCOMPLETE if self._truth == "machine" else self._judge(transition)
-        turn = self.turn = self.episode.advance(labels, kind)
-        reward = (turn.reward if self._reward == "machine" else float(earned)) + turn.shaping
+        result = self.last_step = self.episode.advance(labels, kind)
+        reward = (result.reward if self._reward == "machine" else float(earned)) + result.shaping
         info = info | {"labels": labels, "machine_state": self.episode.state}
         if self._truth == "machine":
             terminated = bool(terminated or self.episode.is_over)
             kind = self.episode.monitor.verdict
-        elif turn.counterexample is not None:
-            info["counterexample"] = turn.counterexample
+        elif result.counterexample is not None:
+            info["counterexample"] = result.counterexample
             # Whatever the environment says: where the machine is wrong, so are its states, and none of them is known to be an end.
             terminated, truncated = False, True
         elif kind != INCOMPLETE:
@@ -197,7 +197,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
         self.env.close()  # type: ignore[no-untyped-call]
 
     def _see(self, observation: Any) -> Any:
-        return self.sight.see(observation, self.episode.state_index, self.episode.seen)
+        return self.encoder.encode(observation, self.episode.state_index, self.episode.seen)
 
     def _labels(self, transition: Transition) -> list[str]:
         if self._label is not None:

@@ -388,7 +388,7 @@ impl Worlds {
 
     fn read_actions(&mut self, actions: &PyReadonlyArray1<'_, i64>) -> PyResult<()> {
         let (given, known) = (actions.as_array(), self.worlds.actions().len());
-        expect("actions, one a world", self.actions.len(), given.len())?;
+        expect("actions, one per world", self.actions.len(), given.len())?;
         for (read, given) in self.actions.iter_mut().zip(given) {
             *read = u8::try_from(*given)
                 .ok()

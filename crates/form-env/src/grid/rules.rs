@@ -1,6 +1,6 @@
-//! MiniGrid's rules of walking, one step at a time.
+//! The transition function: MiniGrid's rules of movement.
 //!
-//! Of MiniGrid's seven actions three move the agent. The others act on things that can be carried, opened or switched;
+//! Of MiniGrid's seven actions three move the agent. The others act on objects that can be carried, opened or switched;
 //! there are none here (checkpoints are walked over, not picked up), so they let time pass, as they do in MiniGrid.
 
 use super::map::{Content, Legend, NOTHING};
@@ -73,8 +73,8 @@ impl Rules {
         }
     }
 
-    /// One step: where the agent is then, and what is observed. Random actions cannot be foreseen, so there is no branch
-    /// on them here.
+    /// One step: the agent's new pose, and the content that is observed. Without branches on the action, which a processor cannot
+    /// predict.
     ///
     /// Walls go all around a room, so the cell ahead of a free cell exists. A checkpoint is observed when it is entered,
     /// goal and lava as long as the agent is there.

@@ -10,24 +10,24 @@ use form_core::{
 use crate::env::spec::EpisodeOutcome;
 use crate::error::{Error, Result};
 use crate::grid::colour::Colour;
-use crate::grid::map::{Content, Legend, MOST_THINGS, NOTHING, Thing};
+use crate::grid::map::{Content, Legend, MAX_OBJECTS, NOTHING, Object};
 use crate::grid::room::{CellNumber, Room};
 use crate::grid::rules::Rules;
 
 /// A task as it is described.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskDescription {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What is to be done, in one sentence.
+    /// A description in one sentence.
     pub about: String,
-    /// Where.
+    /// The room.
     pub room: Room,
-    /// How many checkpoints of each colour there are.
+    /// The number of checkpoints per colour.
     pub checkpoints: BTreeMap<Colour, usize>,
-    /// How many cells of lava there are.
+    /// The number of lava cells.
     pub lava: usize,
-    /// After how many steps an episode is cut off.
+    /// The maximum number of steps per episode.
     pub steps: u32,
     /// The ground truth: when the task is done and when it has become impossible.
     pub machine: Machine,
@@ -35,8 +35,7 @@ pub struct TaskDescription {
 
 /// A task that has been checked and can be played.
 ///
-/// Its machine stays inside the worlds: they use it to say how an episode ended. A learner is given a world, not the
-/// task.
+/// Worlds use its machine to determine the outcome of an episode. A learner is given a world, not the task.
 #[derive(Clone, Debug)]
 pub struct Task {
     description: TaskDescription,
@@ -46,9 +45,9 @@ pub struct Task {
     pub(crate) rules: Rules,
     /// What is observed, by content of the cell.
     pub(crate) labels: Vec<AtomSet>,
-    /// What each state of the machine means for the episode.
-    pub(crate) verdicts: Vec<EpisodeOutcome>,
-    /// Whether some maps are kept from training.
+    /// The outcome in each state of the machine.
+    pub(crate) outcomes: Vec<EpisodeOutcome>,
+    /// Whether some maps are held out.
     pub(crate) holds_out: bool,
 }
 
@@ -89,18 +88,18 @@ impl Task {
             return Err((Field::Steps, "an episode has at least one step".to_owned()));
         }
         check_capacity(&description)?;
-        let things = things(&description);
-        let signature = Signature::parse(things.iter().map(|thing| thing.atom()))
+        let objects = objects(&description);
+        let signature = Signature::parse(objects.iter().map(|object| object.atom()))
             .map_err(|error| (Field::Checkpoints, error.to_string()))?;
-        let mut legend = things;
-        legend.sort_by_key(|thing| signature.id_of_text(&thing.atom()));
+        let mut legend = objects;
+        legend.sort_by_key(|object| signature.id_of_text(&object.atom()));
         let truth = (description.machine.bind(&signature))
             .map_err(|error| (Field::Machine, error.to_string()))?;
         check_lava_ends_it(&truth, &signature)?;
         let labels = std::iter::once(AtomSet::new())
             .chain(signature.ids().map(|id| AtomSet::from_iter([id])))
             .collect();
-        let verdicts = (truth.machine().state_ids())
+        let outcomes = (truth.machine().state_ids())
             .map(|state| match truth.machine().status(state) {
                 MachineStatus::Running => EpisodeOutcome::Running,
                 MachineStatus::Accepted => EpisodeOutcome::Goal,
@@ -116,12 +115,12 @@ impl Task {
             legend: Legend::new(legend),
             rules,
             labels,
-            verdicts,
+            outcomes,
             holds_out,
         })
     }
 
-    /// As it was described.
+    /// The description.
     pub fn description(&self) -> &TaskDescription {
         &self.description
     }
@@ -146,58 +145,58 @@ impl Task {
         &self.truth
     }
 
-    /// After how many steps an episode is cut off.
+    /// The maximum number of steps per episode.
     pub fn steps(&self) -> u32 {
         self.description.steps
     }
 
-    /// The things of its worlds in the order of their atoms in the signature; lava once, however much there is.
-    pub fn things(&self) -> &[Thing] {
-        self.legend.things()
+    /// The objects of its worlds in the order of their atoms in the signature; lava once, however much there is.
+    pub fn objects(&self) -> &[Object] {
+        self.legend.objects()
     }
 
-    /// What the machine's state means for the episode.
-    pub(crate) fn verdict(&self, state: StateId) -> EpisodeOutcome {
-        self.verdicts[state.index()]
+    /// The outcome of an episode in this state of the machine.
+    pub(crate) fn outcome(&self, state: StateId) -> EpisodeOutcome {
+        self.outcomes[state.index()]
     }
 
     /// The content of the goal's cell.
     pub(crate) fn goal(&self) -> Content {
-        self.legend.content(Thing::Goal).unwrap_or(NOTHING)
+        self.legend.content(Object::Goal).unwrap_or(NOTHING)
     }
 
     /// The content of cells with lava, if there are any.
     pub(crate) fn lava(&self) -> Option<Content> {
-        self.legend.content(Thing::Lava)
+        self.legend.content(Object::Lava)
     }
 }
 
-/// The things of a world; checkpoints are numbered colour by colour, in the paper's order.
-fn things(description: &TaskDescription) -> Vec<Thing> {
+/// The objects of a world; checkpoints are numbered colour by colour, in the paper's order.
+fn objects(description: &TaskDescription) -> Vec<Object> {
     let colours = Colour::ALL.into_iter().flat_map(|colour| {
         let count = description.checkpoints.get(&colour).copied().unwrap_or(0);
         std::iter::repeat_n(colour, count)
     });
-    let mut things: Vec<Thing> = (colours.enumerate())
-        .map(|(number, colour)| Thing::Checkpoint { colour, number })
+    let mut objects: Vec<Object> = (colours.enumerate())
+        .map(|(number, colour)| Object::Checkpoint { colour, number })
         .collect();
-    things.push(Thing::Goal);
+    objects.push(Object::Goal);
     if description.lava > 0 {
-        things.push(Thing::Lava);
+        objects.push(Object::Lava);
     }
-    things
+    objects
 }
 
 /// Whether the room has enough free cells for everything, and for the agent.
 fn check_capacity(description: &TaskDescription) -> Result<(), Fault> {
     let TaskDescription { room, lava, .. } = description;
-    // One of them could overflow; no room has so many cells.
+    // Saturating: counts come from files.
     let checkpoints =
         (description.checkpoints.values()).fold(0_usize, |sum, count| sum.saturating_add(*count));
-    if checkpoints > MOST_THINGS - 2 {
+    if checkpoints > MAX_OBJECTS - 2 {
         let problem = format!(
             "{checkpoints} checkpoints: at most {} can be told apart",
-            MOST_THINGS - 2
+            MAX_OBJECTS - 2
         );
         return Err((Field::Checkpoints, problem));
     }
@@ -239,7 +238,7 @@ fn has_many_maps(description: &TaskDescription) -> bool {
     maps >= FEW_MAPS
 }
 
-/// Lava ends an episode, so the machine must say so too: in every state, whatever has been seen there.
+/// Lava ends an episode, so the machine must be terminal after it: from every state, with every buffer.
 ///
 /// What a machine does depends on what was seen through its `forall`s alone, so it is enough to try every set of them that can
 /// be complete while the machine is at rest in the state: at first none, and then those with which some observation left it

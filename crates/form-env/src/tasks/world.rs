@@ -164,7 +164,7 @@ impl GridWorld {
         self.state.steps[0]
     }
 
-    /// Where the episode stands.
+    /// The outcome of the episode.
     pub fn outcome(&self) -> EpisodeOutcome {
         self.state.outcomes[0]
     }
@@ -173,7 +173,7 @@ impl GridWorld {
         self.state.pose(0)
     }
 
-    /// The state and the buffer of the ground truth, for people who watch.
+    /// The state and the buffer of the ground truth, for display.
     pub fn truth(&self) -> &Monitor {
         &self.state.monitors[0]
     }

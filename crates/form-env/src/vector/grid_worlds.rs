@@ -71,7 +71,7 @@ struct Start {
 }
 
 impl GridWorlds {
-    /// So many worlds, each at the start of its first episode.
+    /// This number of worlds, each at the start of its first episode.
     pub fn new(
         task: Arc<Task>,
         maps: Maps,

@@ -7,10 +7,10 @@
 use super::config::NetworkConfig;
 use super::vector::vectorised;
 
-/// Added to the variance, so that what never changes does not divide by zero.
+/// Added to the variance, against division by zero.
 const EPSILON: f64 = 1e-8;
 
-/// No normalised number is further from 0.
+/// Normalised entries are clipped to ± this bound.
 const BOUND: f32 = 10.0;
 
 /// Samples whose squared bytes 32 bits can sum up.
@@ -37,7 +37,7 @@ impl Moments {
         self.count = count;
     }
 
-    /// From counts, means and squares, if they can be some.
+    /// From counts, means and squares; `None` if they are impossible.
     pub(crate) fn from_numbers([counts, means, squares]: &[Vec<f64>; 3]) -> Option<Vec<Self>> {
         let moments = counts.iter().zip(means).zip(squares);
         let moments = moments.map(|((&count, &mean), &squares)| Self {
@@ -52,7 +52,7 @@ impl Moments {
         moments.map(|x| possible(x).then_some(x)).collect()
     }
 
-    /// What is taken away, and what the rest is multiplied by. Nothing is known of what was never seen: it stays as it is.
+    /// The mean to subtract and the factor to multiply with; the identity without observations.
     fn transformation(self) -> (f32, f32) {
         if self.count == 0.0 {
             return (0.0, 1.0);
@@ -62,13 +62,13 @@ impl Moments {
     }
 }
 
-/// The statistics of one input, and what they do to it.
+/// The statistics of one input, and its normalisation.
 #[derive(Clone, Debug)]
 pub(crate) struct Normalisation {
     /// The input's name.
     pub(crate) name: String,
     moments: Vec<Moments>,
-    /// For every number of the input; a channel's again and again.
+    /// One per entry of the input; those of a channel are repeated.
     means: Vec<f32>,
     scales: Vec<f32>,
 }
@@ -85,7 +85,7 @@ impl Normalisation {
         new
     }
 
-    /// One for every input in order, where it is wanted.
+    /// One per input in order; `None` for inputs that are not normalised.
     pub(crate) fn of(config: &NetworkConfig) -> Vec<Option<Self>> {
         let image = config.image.as_ref().map(|image| {
             let [.., channels] = image.shape;
@@ -98,7 +98,7 @@ impl Normalisation {
         image.into_iter().chain(vectors).collect()
     }
 
-    /// What its tensors are called in files: counts, means and sums of squared deviations, each with one number an entry.
+    /// What its tensors are called in files: counts, means and sums of squared deviations, one number per entry each.
     pub(crate) fn names(&self) -> [String; 3] {
         ["count", "mean", "squares"].map(|part| format!("normalisation.{}.{part}", self.name))
     }
@@ -145,7 +145,7 @@ impl Normalisation {
         let known = self.means.iter().zip(&self.scales);
         for ((y, x), (mean, scale)) in output.iter_mut().zip(input).zip(known) {
             let x = (x - mean) * scale;
-            // Not `clamp`, so that what is not a number stays so.
+            // Not `clamp`: NaN must stay NaN.
             let x = if x > BOUND { BOUND } else { x };
             *y = if x < -BOUND { -BOUND } else { x };
         }

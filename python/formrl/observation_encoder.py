@@ -26,7 +26,7 @@ How = Literal["dict", "flat", "plain"]
 """Observations extended as a dictionary, as one row of numbers, or not at all."""
 
 
-class Sight:
+class ObservationEncoder:
     """Observations of a space, extended by `states` columns for the machine's state and one for each of `atoms`.
 
     `atoms` are the names of those with an indicator; `shown` says which of them the machine waits for anywhere: the others are 0.
@@ -43,7 +43,7 @@ class Sight:
         self.space = self._space()
 
     @classmethod
-    def of_states(cls, base: spaces.Space[Any], machine: BoundMachine, how: How, room: int | None = None) -> Sight:
+    def of_states(cls, base: spaces.Space[Any], machine: BoundMachine, how: How, room: int | None = None) -> ObservationEncoder:
         """For one agent in all states. With `room` for so many states, the space is the same for all machines that have no more."""
         states = machine.machine.states
         if room is None:
@@ -55,7 +55,7 @@ class Sight:
         return cls(base, machine, machine.signature.atoms, room, how)
 
     @classmethod
-    def of_state(cls, base: spaces.Space[Any], machine: BoundMachine, state: str, how: How) -> Sight:
+    def of_state(cls, base: spaces.Space[Any], machine: BoundMachine, state: str, how: How) -> ObservationEncoder:
         """For the agent of one state."""
         return cls(base, machine, machine.progress_atoms(state), 0, how)
 
@@ -85,7 +85,7 @@ class Sight:
             raise ValueError(f"observations have an entry {taken[0]!r} already: use observation='flat'")
         return spaces.Dict(inner | {name: spaces.Box(0.0, 1.0, (size,), np.float32) for name, size in parts.items()})
 
-    def see(self, observation: Any, state: int, seen: npt.NDArray[np.bool_]) -> Any:
+    def encode(self, observation: Any, state: int, seen: npt.NDArray[np.bool_]) -> Any:
         """An observation, extended."""
         parts = self._extension(np.array([state]), seen[None])
         if self.how == "plain" or (self.how == "dict" and not parts):
@@ -96,7 +96,7 @@ class Sight:
         inner = dict(observation) if isinstance(self.base, spaces.Dict) else {"observation": observation}
         return inner | {name: part[0] for name, part in parts.items()}
 
-    def see_many(self, observations: Any, states: npt.NDArray[Any], seen: npt.NDArray[np.bool_]) -> Any:
+    def encode_batch(self, observations: Any, states: npt.NDArray[Any], seen: npt.NDArray[np.bool_]) -> Any:
         """Observations of many environments, one a row, extended."""
         parts = self._extension(states, seen)
         if self.how == "plain" or (self.how == "dict" and not parts):

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from formrl._native import Machine, Signature
 
 from .episode import running_states, sub_task
-from .sight import How, Sight
+from .observation_encoder import How, ObservationEncoder
 from .wrappers import Judge, MachineWrapper, Transition, judge
 
 Credit = Literal["shared", "hand-over"]
@@ -21,7 +21,7 @@ Credit = Literal["shared", "hand-over"]
 for the agent that acts, whose trajectory ends where another takes over. The latter needs shaped rewards."""
 
 
-class Cast:
+class AgentAssignment:
     """An environment with a machine, played by one agent a state."""
 
     def __init__(
@@ -65,7 +65,7 @@ class Cast:
         if len(set(self.names.values())) < len(states):
             raise ValueError("two states have an agent of the same name")
         bound, space = self.env.episode.machine, self.env.env.observation_space
-        self.sights = {name: Sight.of_state(space, bound, state, self._how) for state, name in self.names.items()}
+        self.encoders = {name: ObservationEncoder.of_state(space, bound, state, self._how) for state, name in self.names.items()}
         self._state_of = {name: machine.states.index(state) for state, name in self.names.items()}
         self.visited: list[str] = []
         self.actor = self.names[machine.initial]
@@ -79,7 +79,7 @@ class Cast:
     @property
     def agents(self) -> list[str]:
         """All agents, in the order of their states."""
-        return list(self.sights)
+        return list(self.encoders)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> dict[str, Any]:
         """Starts an episode; its info."""
@@ -116,16 +116,16 @@ class Cast:
             front += new
         return any(self.names.get(state) == agent for state in reached)
 
-    def glance(self, agent: str) -> Any:
+    def observe(self, agent: str) -> Any:
         """What an agent sees now. One whose state was just left still sees what was observed there."""
         episode, state = self.env.episode, self._state_of[agent]
         if episode.state_index == state:
             seen = episode.seen
-        elif self.env.turn is not None and self.env.turn.before == state:
+        elif self.env.last_step is not None and self.env.last_step.before == state:
             seen = episode.seen_before
         else:
             seen = episode.seen & False
-        return self.sights[agent].see(self._observation, state, seen)
+        return self.encoders[agent].encode(self._observation, state, seen)
 
 
 def survivors(old: Machine, names: Mapping[str, str], new: Machine, same: Callable[[str, str], bool]) -> dict[str, str]:

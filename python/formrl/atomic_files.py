@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
     """Writes a file, all or nothing, in place of the one that is there."""
     path = Path(path)
     if path.exists() and not path.is_file() and not path.is_dir():
