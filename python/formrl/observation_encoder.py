@@ -1,8 +1,7 @@
-"""What an agent sees besides its environment: the machine's state, and how far it has come with a `forall`.
+"""Observations extended by the machine's state and by progress towards `forall`s.
 
-A `forall` looks at all that was observed since its state was entered, so an agent has to know it: one indicator for every
-ground atom that the edges out of a state wait for (section 3.4 of the paper). Together with the state, one-hot, this makes the
-task Markovian.
+A `forall` ranges over everything observed since its state was entered, so an agent needs one indicator per ground atom that the
+edges out of a state wait for (section 3.4 of the paper). Together with the state, one-hot, this makes the task Markovian.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class ObservationEncoder:
 
     @classmethod
     def of_states(cls, base: spaces.Space[Any], machine: BoundMachine, how: How, room: int | None = None) -> ObservationEncoder:
-        """For one agent in all states. With `room` for so many states, the space is the same for all machines that have no more."""
+        """For one agent in all states. With `room`, the space is the same for all machines with at most that many states."""
         states = machine.machine.states
         if room is None:
             waited_for = {atom for state in running_states(machine.machine) for atom in machine.progress_atoms(state)}
@@ -86,7 +85,7 @@ class ObservationEncoder:
         return spaces.Dict(inner | {name: spaces.Box(0.0, 1.0, (size,), np.float32) for name, size in parts.items()})
 
     def encode(self, observation: Any, state: int, seen: npt.NDArray[np.bool_]) -> Any:
-        """An observation, extended."""
+        """One observation, extended."""
         parts = self._extension(np.array([state]), seen[None])
         if self.how == "plain" or (self.how == "dict" and not parts):
             return observation
@@ -97,7 +96,7 @@ class ObservationEncoder:
         return inner | {name: part[0] for name, part in parts.items()}
 
     def encode_batch(self, observations: Any, states: npt.NDArray[Any], seen: npt.NDArray[np.bool_]) -> Any:
-        """Observations of many environments, one a row, extended."""
+        """The observations of many environments, one row per environment, extended."""
         parts = self._extension(states, seen)
         if self.how == "plain" or (self.how == "dict" and not parts):
             return observations

@@ -1,10 +1,10 @@
-"""PettingZoo: a task played by one agent a machine state, in turns (AEC) or as a parallel environment.
+"""PettingZoo: a task with one agent per machine state, in turns (AEC) or as a parallel environment.
 
 ```python
 env = formrl.pettingzoo.aec_env(gymnasium.make("formrl/all-yellow-v0"), machine)
 ```
 
-Agents are called after the machine's states. In the AEC environment the agent whose state the machine is in acts; in the
+Agents have the names of the machine's states. In the AEC environment the agent whose state the machine is in acts; in the
 parallel one all agents give an action, and only that agent's counts: `infos[agent]["acts"]` says whose it is. When the episode
 is over, it is over for all. An agent that no longer acts still earns its share of rewards (`credit="shared"`).
 """
@@ -94,7 +94,7 @@ class MachineAECEnv(_Machine, AECEnv):
         return self.assignment.observe(agent)
 
     def step(self, action: Any) -> None:
-        """Has the agent whose turn it is act."""
+        """Takes a step with the current agent's action."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)

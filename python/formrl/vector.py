@@ -1,6 +1,6 @@
 """Many environments at once with a machine: `MachineWrapper` for Gymnasium's vector environments.
 
-All machines are stepped together in Rust, on one array of labels a step. Labels are `infos["labels"]`, as lists that the single
+All machines are stepped together in Rust, with one array of labels per step. Labels are `infos["labels"]`, as lists that the single
 environments put into their `info` or as one boolean array (environments, atoms), or what a function of the transition says. An
 episode that the machine is wrong about is truncated, even where its environment ends as well, with its trace in
 `infos["counterexample"]`, and begins anew as Gymnasium's vector environments do: in the next step, or, with autoreset
@@ -31,7 +31,7 @@ from gymnasium.vector.utils import batch_space  # noqa: E402
 
 
 def judge_all(transition: Transition) -> npt.NDArray[Any]:
-    """The judge unless another one is given: a kind for every environment, from `outcome` in the infos, or from termination and reward."""
+    """The judge unless another one is given: one kind per environment, from `outcome` in the infos, or from termination and reward."""
     outcomes = transition.info.get("outcome")
     if outcomes is not None:
         known = [outcome if outcome in (GOAL, DEAD_END) else INCOMPLETE for outcome in outcomes]
@@ -204,7 +204,7 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         if isinstance(given, np.ndarray) and given.dtype == np.bool_:
             if given.shape != (self.num_envs, len(self.signature)):
                 wanted = (self.num_envs, len(self.signature))
-                raise LabelError(f"labels are an array of shape {wanted}, a column an atom, not {given.shape}")
+                raise LabelError(f"labels are an array of shape {wanted}, one column per atom, not {given.shape}")
             return given
         rows = [() if row is None else row for row in given]
         return np.array([self.signature.encode(row) for row in rows], np.bool_).reshape(len(rows), -1)

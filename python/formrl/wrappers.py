@@ -78,7 +78,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
     - `shaping`: the discount γ of the training, to add γ Φ(u′) − Φ(u); `None` for no shaping.
     - `observation`: `"dict"` adds entries `machine` (the state, one-hot) and `progress`; `"flat"` makes one row of numbers of all;
       `"plain"` leaves it as it is.
-    - `room`: for so many states room is left in observations, so that their space stays the same when the machine changes.
+    - `room`: observations have space for this number of states, so that the space stays the same when the machine changes.
     - `truth`: who says when the task is done. `"environment"`: the machine may be wrong, and an episode that it is wrong about
       is truncated with a counterexample, even where the environment ends as well. `"machine"`: the machine is the task, and its
       terminal states end episodes.
@@ -180,7 +180,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
             kind = self.episode.monitor.verdict
         elif result.counterexample is not None:
             info["counterexample"] = result.counterexample
-            # Whatever the environment says: where the machine is wrong, so are its states, and none of them is known to be an end.
+            # A truncation even if the environment terminated: the states of a refuted machine have no known value.
             terminated, truncated = False, True
         elif kind != INCOMPLETE:
             # The task is done or lost, whether the environment would go on or not.
@@ -215,8 +215,8 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
 class LabelWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment that says itself what was observed: `info["labels"]`, and an attribute `signature`.
 
-    `labels` is a function of the transition. With this around it, an environment can be handed on without it: to another process, to
-    RLlib, to whoever puts a machine on it.
+    `labels` is a function of the transition. A wrapped environment carries its labels with it, for
+    instance to another process or to RLlib.
     """
 
     def __init__(self, env: Any, labels: Labels, signature: Signature | Iterable[str]) -> None:
@@ -243,7 +243,7 @@ class LabelWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def expect_choices(reward: str, truth: str, shaping: float | None) -> None:
-    """Refuses arguments that mean nothing."""
+    """Rejects invalid arguments."""
     if reward not in ("machine", "environment"):
         raise ValueError(f"reward is 'machine' or 'environment', not {reward!r}")
     if truth not in ("environment", "machine"):
@@ -261,6 +261,6 @@ def signature_of(env: Any, given: Signature | Iterable[str] | None) -> Signature
         single = hasattr(env, "get_wrapper_attr")
         signature: Signature = env.get_wrapper_attr("signature") if single else env.signature
     except AttributeError:
-        message = "the environment does not say what can be observed: give a `signature`, the list of all labels"
+        message = "the environment has no attribute `signature`: pass `signature`, the list of all labels"
         raise WorldError(message) from None
     return signature

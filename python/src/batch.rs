@@ -286,7 +286,7 @@ impl Monitors {
         })?;
         if table.shape() != [n, atoms] {
             return Err(PyValueError::new_err(format!(
-                "expected labels of shape ({n}, {atoms}), one row a monitor and one column an atom, not {:?}",
+                "expected labels of shape ({n}, {atoms}), one row per monitor and one column per atom, not {:?}",
                 table.shape()
             )));
         }

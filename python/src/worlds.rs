@@ -320,7 +320,7 @@ impl Worlds {
         Ok(Frame::of_world(&copy).to_text(colours))
     }
 
-    /// A world as pixels, so many a cell.
+    /// A world as pixels, `scale` per cell.
     #[pyo3(signature = (world, scale=32))]
     fn to_rgb<'py>(
         &self,
@@ -444,7 +444,7 @@ fn start_next(worlds: &mut GridWorlds, which: &[usize]) -> form_env::Result<()> 
     worlds.start_all(episodes)
 }
 
-/// One boolean an atom.
+/// One boolean per atom.
 fn write_labels(worlds: &GridWorlds, ids: &[AtomId], world: usize, labels: &mut [bool]) {
     let row = &mut labels[world * ids.len()..][..ids.len()];
     row.fill(false);

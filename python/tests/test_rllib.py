@@ -20,7 +20,7 @@ from formrl.agent_assignment import survivors
 from formrl.rllib import Iteration, MachineMultiAgentEnv, Training, train
 
 ERRANDS, KEYS = formrl.Machine.parse(MACHINE), formrl.Machine.parse(KEYS_MACHINE)
-# The same key_and_door in the wrong order.
+# The same sub-tasks in the wrong order.
 SWAPPED = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u1 : door\nu1 -> u_acc : key")
 
 
@@ -91,7 +91,7 @@ def test_policies_whose_sub_task_survives_keep_their_weights(cluster: None) -> N
     try:
         before = training.algorithm.learner_group.get_weights()
         assert training.names == {"u0": "policy_0", "u1": "policy_1"}
-        # The key_and_door are the same, in another order; a third is new.
+        # Two sub-tasks are the same, in another order; a third is new.
         longer = "initial u0\naccept u_acc\nu0 -> u1 : key\nu1 -> u2 : door\nu2 -> u_acc : key and not door"
         kept = training.set_machine(formrl.Machine.parse(longer))
         assert kept == {"u0": "policy_1", "u1": "policy_0"}

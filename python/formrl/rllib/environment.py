@@ -42,9 +42,9 @@ class MachineMultiAgentEnv(MultiAgentEnv):
     """A task played by one agent a machine state.
 
     Its configuration has `make_env` and `machine`, and may have `names` (agents by state), `reserve` (names of agents that other
-    machines may have), `board` (where the present machine is written, see `Board`) and whatever `AgentAssignment` takes: `shaping`, `credit`,
+    machines may have), `board` (where the present machine is written, see `Board`) and the arguments of `AgentAssignment`: `shaping`, `credit`,
     `observation`, `truth`, `judge`, `labels`, `signature`. Only the agent that acts next has an observation. `counterexamples` and
-    `outcomes` (how episodes ended, and after how many steps) are remembered until somebody clears them, the last 10,000 of each.
+    `outcomes` (how episodes ended, and after how many steps) are kept until they are cleared, the last 10,000 of each.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -86,7 +86,7 @@ class MachineMultiAgentEnv(MultiAgentEnv):
         return {actor: self.assignment.observe(actor)}, {actor: info}
 
     def step(self, action_dict: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Has the agent whose turn it is act."""
+        """Takes a step with the current agent's action."""
         actor = self.assignment.actor
         rewards, terminated, truncated, info = self.assignment.step(action_dict[actor])
         self._steps += 1
@@ -102,7 +102,7 @@ class MachineMultiAgentEnv(MultiAgentEnv):
             self.outcomes.append((info["outcome"], self._steps))
             seen |= {agent: self.assignment.observe(agent) for agent in [*rewards, *([left] if left else [])]}
         elif self.assignment.actor != actor and self.assignment.credit == "hand-over" and not self.assignment.may_return(actor):
-            # Whatever comes of the episode, this agent has done its part. RLlib is told one step later: an episode all of whose
+            # The agent's sub-task is complete, for every outcome of the episode. RLlib is told one step later: an episode all of whose
             # agents so far are done is over for it, and it has yet to meet the next one.
             self._left = actor
         return seen, rewards, terminations, truncations, {agent: info for agent in seen}

@@ -42,7 +42,7 @@ const KNOWN_BY_ONE: [(&str, &str, &str); 3] = [
 const ALLOWED_CYCLES: [(&str, &str, &str); 1] = [(
     "form-lab",
     "",
-    "arena config evaluation run_folder session tally train trained transfer",
+    "arena blind_spots config evaluation metrics run_folder session tally train trained transfer",
 )];
 
 /// Names that say nothing about what is in the file.
