@@ -83,15 +83,15 @@ fn describe(world: &GridWorld) -> Value {
         .filter(|cell| room.is_wall(*cell))
         .map(pair)
         .collect();
-    let things: Vec<_> = cells()
-        .filter_map(|cell| Some((task.thing(world.map(), cell)?.atom(), pair(cell))))
+    let objects: Vec<_> = cells()
+        .filter_map(|cell| Some((task.object(world.map(), cell)?.atom(), pair(cell))))
         .collect();
     json!({
         "task": task.name(),
         "size": [room.width(), room.height()],
         "steps": task.steps(),
         "walls": walls,
-        "things": things,
+        "objects": objects,
         "agent": pair(world.agent()),
         "direction": world.direction() as u8,
     })

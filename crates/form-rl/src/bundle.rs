@@ -1,4 +1,4 @@
-//! Named arrays and a text beside them in one safetensors file: written all or nothing, and checked when it is read.
+//! Named arrays and a description in one safetensors file, written atomically and with a checksum.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -15,7 +15,7 @@ use crate::{Error, Result};
 /// The tensor with the checksum of all others and of the metadata.
 const CHECKSUM: &str = "crc32";
 
-/// What a file is made of.
+/// The contents of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Bundle {
     arrays: BTreeMap<String, Array>,
@@ -98,7 +98,7 @@ impl Bundle {
         }
     }
 
-    /// The names of all arrays that start like this, without that start.
+    /// The names of all arrays with this prefix, without it.
     pub(crate) fn names<'a>(&'a self, start: &'a str) -> impl Iterator<Item = &'a str> {
         (self.arrays.keys()).filter_map(move |name| name.strip_prefix(start))
     }
@@ -108,24 +108,24 @@ impl Bundle {
         Some(&self.arrays.get(name)?.shape)
     }
 
-    /// Takes numbers out.
+    /// Reads numbers.
     pub(crate) fn numbers(&self, name: &str) -> Result<Vec<f32>, String> {
         let (numbers, _) = self.array(name, Dtype::F32)?.bytes.as_chunks::<4>();
         Ok(numbers.iter().map(|n| f32::from_le_bytes(*n)).collect())
     }
 
-    /// Takes numbers of double precision out.
+    /// Reads numbers of double precision.
     pub(crate) fn doubles(&self, name: &str) -> Result<Vec<f64>, String> {
         let (numbers, _) = self.array(name, Dtype::F64)?.bytes.as_chunks::<8>();
         Ok(numbers.iter().map(|n| f64::from_le_bytes(*n)).collect())
     }
 
-    /// Takes bytes out.
+    /// Reads bytes.
     pub(crate) fn bytes(&self, name: &str) -> Result<&[u8], String> {
         Ok(&self.array(name, Dtype::U8)?.bytes)
     }
 
-    /// Takes counts out.
+    /// Reads counts.
     pub(crate) fn counts(&self, name: &str) -> Result<Vec<u64>, String> {
         let (counts, _) = self.array(name, Dtype::U64)?.bytes.as_chunks::<8>();
         Ok(counts.iter().map(|n| u64::from_le_bytes(*n)).collect())
@@ -147,8 +147,7 @@ impl Bundle {
         hasher.finalize().to_le_bytes().into()
     }
 
-    /// Writes everything with a description beside it, in the metadata under `key`. A file that was there is replaced once the
-    /// new one is complete.
+    /// Writes all arrays, and a description in the metadata under `key`. An existing file is replaced once the new one is complete.
     pub(crate) fn write<T: Serialize>(
         mut self,
         path: &Path,
@@ -163,7 +162,7 @@ impl Bundle {
             path: path.to_owned(),
             source,
         };
-        // A file would take the place of what is there.
+        // A pipe or device would be replaced by a file.
         refuse_pipes(path).map_err(io)?;
         let text = serde_json::to_string(description).map_err(SafeTensorError::JsonError);
         let text = text.map_err(damaged)?;
@@ -177,7 +176,7 @@ impl Bundle {
         };
         let mut builder = tempfile::Builder::new();
         builder.prefix(".partial-");
-        // Whoever may read other new files may read this one.
+        // The same permissions as other new files, not those of temporary files.
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -187,14 +186,14 @@ impl Bundle {
         partial.write_all(&file).map_err(io)?;
         partial.as_file().sync_all().map_err(io)?;
         partial.persist(path).map_err(|error| io(error.error))?;
-        // The name, too, has to outlive a power failure; not every file system lets a folder be opened for that.
+        // Syncs the folder, so that the rename survives a power failure; not every file system supports it.
         if let Ok(folder) = fs::File::open(folder) {
             let _ = folder.sync_all();
         }
         Ok(())
     }
 
-    /// Reads a file. One that was written here has a checksum, and is refused if it is wrong.
+    /// Reads a file, and rejects it if it has a checksum that is wrong.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let damaged = |source| Error::Damaged {
             path: path.to_owned(),
@@ -204,7 +203,7 @@ impl Bundle {
             path: path.to_owned(),
             source,
         };
-        // A device has no end, and a pipe perhaps no beginning.
+        // Reading a device or a pipe may never end.
         refuse_pipes(path).map_err(io)?;
         let file = fs::read(path).map_err(io)?;
         let (_, header) = SafeTensors::read_metadata(&file).map_err(damaged)?;
@@ -233,20 +232,20 @@ impl Bundle {
         self.is_checked
     }
 
-    /// What stands in the metadata under `key`.
+    /// The description in the metadata under `key`.
     pub(crate) fn description<T: DeserializeOwned>(&self, path: &Path, key: &str) -> Result<T> {
         let mismatch = |problem: String| Error::Mismatch {
             path: path.to_owned(),
             problem,
         };
         let text = (self.metadata.get(key))
-            .ok_or_else(|| mismatch(format!("its metadata have no `{key}`")))?;
+            .ok_or_else(|| mismatch(format!("its metadata has no `{key}`")))?;
         serde_json::from_str(text)
             .map_err(|error| mismatch(format!("`{key}` in its metadata: {error}")))
     }
 }
 
-/// Refuses what is neither a file nor a folder. What is not there is no obstacle.
+/// Rejects a path that exists and is neither a file nor a folder.
 fn refuse_pipes(path: &Path) -> io::Result<()> {
     let kind = fs::metadata(path).map(|found| found.file_type());
     match kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {

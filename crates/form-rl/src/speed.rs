@@ -1,4 +1,4 @@
-//! What speed is measured with: networks and made-up samples for them.
+//! Workloads for benchmarks: networks and synthetic samples.
 //!
 //! `benches/policy` has the work of [`Workload::paper`] in Python, for other engines.
 
@@ -22,7 +22,7 @@ pub struct Workload {
     images: Vec<u8>,
     vectors: Vec<f32>,
     actions: Vec<usize>,
-    /// What the first weights said.
+    /// The outputs of the initial weights.
     collected: Outputs,
     advantages: Vec<f32>,
     returns: Vec<f32>,
@@ -30,13 +30,13 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Samples trained at once: the minibatch of Table 1.
+    /// Samples per training step: the minibatch of Table 1.
     pub const TRAINED: usize = 4096;
 
-    /// Samples judged at once.
+    /// Samples per evaluation.
     pub const EVALUATED: usize = 256;
 
-    /// Floating-point operations a trained sample of the paper's network: forward, and twice as much backward except into the image.
+    /// Floating-point operations per trained sample of the paper's network: forward, and twice as much backward except into the image.
     pub const FLOPS: f64 = 1.09e6;
 
     /// The paper's network: 13 × 13 cells of three bytes, four indicators, four machine states, seven actions.
@@ -110,7 +110,7 @@ impl Workload {
         self.adam.step(self.network.weights_mut(), gradient)
     }
 
-    /// Judges [`Workload::EVALUATED`] samples.
+    /// Evaluates [`Workload::EVALUATED`] samples.
     pub fn evaluate(&mut self) -> Result<()> {
         let batch = Batch::all(
             &self.images[..Self::EVALUATED * self.network.image_len()],

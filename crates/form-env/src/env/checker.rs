@@ -162,7 +162,7 @@ fn play(
     Ok(())
 }
 
-/// The state of things, checked against signature and spec.
+/// The state of objects, checked against signature and spec.
 fn look(environment: &dyn Environment, outcome: EpisodeOutcome) -> Result<Frame, String> {
     let labels = environment.labels().clone();
     let signature = environment.signature();

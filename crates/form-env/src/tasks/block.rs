@@ -1,13 +1,12 @@
-//! The state of some grid worlds, stored array by array, and the step that they take together: what it needs of a world
-//! lies beside what it needs of the next. A single world is a block of one.
+//! The state of several grid worlds as a struct of arrays, and their common step. A single world is a block of one.
 
 use form_core::Monitor;
 
 use super::task::Task;
 use crate::env::spec::EpisodeOutcome;
 use crate::grid::map::{Content, Map, NOTHING};
+use crate::grid::pose::Pose;
 use crate::grid::room::CellNumber;
-use crate::grid::rules::Pose;
 
 /// The state of some worlds.
 #[derive(Clone, Debug, Default)]
@@ -92,7 +91,7 @@ impl Block {
             if observed != NOTHING {
                 let monitor = &mut self.monitors[i];
                 monitor.observe(task.truth(), &task.labels[usize::from(observed)]);
-                self.outcomes[i] = task.verdict(monitor.state());
+                self.outcomes[i] = task.outcome(monitor.state());
             }
             if self.steps[i] >= limit && self.outcomes[i] == EpisodeOutcome::Running {
                 self.outcomes[i] = EpisodeOutcome::OutOfTime;

@@ -14,8 +14,9 @@ use super::task::Task;
 use super::world::GridWorld;
 use crate::env::spec::EpisodeOutcome;
 use crate::grid::map::{Content, Map, NOTHING};
+use crate::grid::pose::Pose;
 use crate::grid::room::CellNumber;
-use crate::grid::rules::{Action, Pose};
+use crate::grid::rules::Action;
 
 /// How few steps complete a task. The limit of steps of an episode is left out of account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +108,7 @@ impl<'a> Search<'a> {
     }
 
     fn run(&mut self, pose: Pose, truth: &Monitor, limit: usize) -> End {
-        if self.task.verdict(truth.state()).is_over() {
+        if self.task.outcome(truth.state()).is_over() {
             return End::Exhausted;
         }
         let start = self.situations.of(truth);
@@ -268,7 +269,7 @@ impl<'a> Situations<'a> {
         }
         let mut monitor = self.monitors[situation].clone();
         monitor.observe(self.task.truth(), &self.task.labels[usize::from(observed)]);
-        let next = match self.task.verdict(monitor.state()) {
+        let next = match self.task.outcome(monitor.state()) {
             EpisodeOutcome::Goal => Next::Completed,
             EpisodeOutcome::Running => Next::Situation(self.of(&monitor)),
             EpisodeOutcome::DeadEnd | EpisodeOutcome::OutOfTime => Next::Over,
@@ -296,7 +297,7 @@ pub(crate) mod tests {
     /// world's own rules.
     pub(crate) fn exhaustive(world: &GridWorld) -> Option<usize> {
         let task = world.task();
-        if task.verdict(world.truth().state()).is_over() {
+        if task.outcome(world.truth().state()).is_over() {
             return None;
         }
         let key = |pose: Pose, monitor: &Monitor| {
@@ -314,7 +315,7 @@ pub(crate) mod tests {
                     (task.rules).step(walls, contents, &task.legend, pose, *action as u8);
                 let mut after = monitor.clone();
                 after.observe(task.truth(), &task.labels[usize::from(observed)]);
-                match task.verdict(after.state()) {
+                match task.outcome(after.state()) {
                     EpisodeOutcome::Goal => return Some(steps),
                     EpisodeOutcome::Running => {}
                     EpisodeOutcome::DeadEnd | EpisodeOutcome::OutOfTime => continue,
@@ -330,14 +331,14 @@ pub(crate) mod tests {
         None
     }
 
-    /// Machines that ask for different things, mind different things on the way, and for which the newest observation matters.
+    /// Machines that ask for different objects, mind different objects on the way, and for which the newest observation matters.
     const MACHINES: [&str; 8] = [
         "u0 -> u1 : forall X. yellow(X)\nu0 -> rej : lava\nu1 -> acc : goal\nu1 -> rej : lava",
         "u0 -> acc : goal\nu0 -> rej : lava\nu0 -> rej : exists X. red(X)",
         "u0 -> u1 : yellow(o0)\nu0 -> rej : lava\nu1 -> u2 : exists X. red(X)\nu1 -> rej : lava\n\
          u2 -> acc : yellow(o0)\nu2 -> rej : lava",
         "u0 -> acc : goal and not forall X. yellow(X)\nu0 -> rej : lava\nu0 -> rej : forall X. yellow(X)",
-        // Twice the same thing, with something else in between.
+        // Twice the same object, with something else in between.
         "u0 -> u1 : yellow(o1)\nu0 -> rej : lava\nu1 -> acc : yellow(o1)\nu1 -> rej : lava",
         "u0 -> u1 : goal\nu0 -> rej : lava\nu1 -> u2 : goal\nu1 -> rej : lava\nu2 -> acc : goal\nu2 -> rej : lava",
         // Complete with an observation that blocks the edge: any other one opens it.

@@ -12,7 +12,8 @@ use crate::env::environment::Environment;
 use crate::env::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::{Error, Result};
 use crate::grid::map::Map;
-use crate::grid::rules::{Action, Direction, Pose};
+use crate::grid::pose::{Direction, Pose};
+use crate::grid::rules::Action;
 use crate::grid::view::View;
 
 /// How a task is shown to an agent, what the agent can do, and where it starts.
@@ -163,7 +164,7 @@ impl GridWorld {
         self.state.steps[0]
     }
 
-    /// Where the episode stands.
+    /// The outcome of the episode.
     pub fn outcome(&self) -> EpisodeOutcome {
         self.state.outcomes[0]
     }
@@ -172,7 +173,7 @@ impl GridWorld {
         self.state.pose(0)
     }
 
-    /// The state and the buffer of the ground truth, for people who watch.
+    /// The state and the buffer of the ground truth, for display.
     pub fn truth(&self) -> &Monitor {
         &self.state.monitors[0]
     }

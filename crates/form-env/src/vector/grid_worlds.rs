@@ -11,7 +11,7 @@ use crate::env::random::{Stream, generator};
 use crate::env::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::{Error, Result};
 use crate::grid::map::Map;
-use crate::grid::rules::Pose;
+use crate::grid::pose::Pose;
 use crate::tasks::block::Block;
 use crate::tasks::maps::Maps;
 use crate::tasks::solution::{Shortest, shortest_from};
@@ -71,7 +71,7 @@ struct Start {
 }
 
 impl GridWorlds {
-    /// So many worlds, each at the start of its first episode.
+    /// This number of worlds, each at the start of its first episode.
     pub fn new(
         task: Arc<Task>,
         maps: Maps,

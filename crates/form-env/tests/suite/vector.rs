@@ -213,7 +213,7 @@ fn a_finished_world_stands_still() {
     assert_eq!(worlds.next_episodes().unwrap(), 0);
 }
 
-/// Maps of a task with more things in its room.
+/// Maps of a task with more objects in its room.
 fn other_maps() -> Maps {
     let other = Task::builtin("all-yellow-6").unwrap();
     Maps::Set(other.maps(7, Split::Training, 1).unwrap())
@@ -277,8 +277,8 @@ fn atoms_are_where_their_things_are() {
     for world in 0..3 {
         for atom in task.signature().ids() {
             let cell = worlds.cell_of(world, atom).unwrap();
-            let thing = task.thing(worlds.map(world), cell).unwrap();
-            assert_eq!(thing.atom(), task.signature().atom(atom).to_string());
+            let object = task.object(worlds.map(world), cell).unwrap();
+            assert_eq!(object.atom(), task.signature().atom(atom).to_string());
         }
     }
     let mut single = GridWorld::new(

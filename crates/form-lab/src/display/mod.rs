@@ -106,11 +106,7 @@ impl Display {
     }
 
     /// Plain lines, at most one per `every`.
-    pub(crate) fn plain(
-        out: Box<dyn Write + Send>,
-        every: Duration,
-        iterations: Option<u64>,
-    ) -> Self {
+    pub fn plain(out: Box<dyn Write + Send>, every: Duration, iterations: Option<u64>) -> Self {
         Self {
             mode: Mode::Plain(Plain {
                 out: Sink(out),

@@ -26,7 +26,7 @@ struct Kept<'a> {
     cells: &'a mut [f32],
     previous_outputs: &'a mut [f32],
     previous_cells: &'a mut [f32],
-    /// Gradients that flow from a step to the one before it, a row a sequence.
+    /// Gradients that flow from a step to the one before it, one row per sequence.
     d_outputs: &'a mut [f32],
     d_cells: &'a mut [f32],
 }

@@ -95,8 +95,8 @@ pub(crate) fn add_rows(d_output: &[f32], d_bias: &mut [f32]) {
     );
 }
 
-/// Floating-point operations a second of large products on so many threads at once, each with its own: the peak that
-/// everything else is measured against.
+/// Floating-point operations per second of large matrix products, one product per thread: the peak that other speeds are compared
+/// with.
 pub fn matrix_flops(threads: usize, time: Duration) -> f64 {
     const SIZE: usize = 512;
     let rates: Vec<f64> = std::thread::scope(|scope| {

@@ -136,7 +136,7 @@ impl EnvSlot {
             StepResult::Ended(EpisodeOutcome::Goal | EpisodeOutcome::DeadEnd)
         );
         if config.credit == Credit::HandOver && leaves && next.is_some() {
-            // The agent's sub-task is complete, whatever the episode's outcome.
+            // The agent's sub-task is complete, for every outcome of the episode.
             self.close(acted, None);
         } else if !terminated {
             let machine_state = match &seen {

@@ -1,8 +1,8 @@
-"""Who acts when: one agent a machine state (section 3.4 of the paper), and who is rewarded for what.
+"""The assignment of agents to machine states, one agent per state (section 3.4 of the paper), and credit assignment.
 
-In a state only its agent acts, and sees the environment with the progress of its own sub-task. PettingZoo's and RLlib's
-environments are made of this. An agent is called after its state, unless names are given: a policy whose sub-task survives a
-new machine keeps its name even if its state has another one.
+In a state only its agent acts; it observes the environment and the progress of its own sub-task. The environments for PettingZoo
+and RLlib build on this module. An agent has the name of its state, unless names are given: a policy whose sub-task occurs in a new
+machine keeps its name, even if the state has another one.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any, Literal
 from formrl._native import Machine, Signature
 
 from .episode import running_states, sub_task
-from .sight import How, Sight
+from .observation_encoder import How, ObservationEncoder
 from .wrappers import Judge, MachineWrapper, Transition, judge
 
 Credit = Literal["shared", "hand-over"]
-"""Who is rewarded for a step: equal shares for all agents whose states were visited in the episode, as in the paper; or all of it
-for the agent that acts, whose trajectory ends where another takes over. The latter needs shaped rewards."""
+"""Which agents receive the reward of a step: equal shares for all agents that have acted in the episode, as in the paper; or the
+whole reward for the agent that acts, whose trajectory ends where another agent takes over. The latter needs shaped rewards."""
 
 
-class Cast:
-    """An environment with a machine, played by one agent a state."""
+class AgentAssignment:
+    """An environment with a machine, with one agent per state."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Cast:
         if credit not in ("shared", "hand-over"):
             raise ValueError(f"credit is 'shared' or 'hand-over', not {credit!r}")
         if credit == "hand-over" and shaping is None:
-            raise ValueError("credit='hand-over' needs shaping: else only the last agent would earn any reward")
+            raise ValueError("credit='hand-over' needs shaping: else only the last agent would receive any reward")
         self.env = MachineWrapper(
             env,
             machine,
@@ -65,7 +65,7 @@ class Cast:
         if len(set(self.names.values())) < len(states):
             raise ValueError("two states have an agent of the same name")
         bound, space = self.env.episode.machine, self.env.env.observation_space
-        self.sights = {name: Sight.of_state(space, bound, state, self._how) for state, name in self.names.items()}
+        self.encoders = {name: ObservationEncoder.of_state(space, bound, state, self._how) for state, name in self.names.items()}
         self._state_of = {name: machine.states.index(state) for state, name in self.names.items()}
         self.visited: list[str] = []
         self.actor = self.names[machine.initial]
@@ -79,19 +79,19 @@ class Cast:
     @property
     def agents(self) -> list[str]:
         """All agents, in the order of their states."""
-        return list(self.sights)
+        return list(self.encoders)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> dict[str, Any]:
         """Starts an episode; its info."""
         self._observation, info = self.env.reset(seed=seed, options=options)
         self.visited = []
-        # Should the machine be at its end already: whoever acted in the last episode has nothing to do with it.
+        # If the machine is terminal at reset, the initial state's agent acts, not the last one of the previous episode.
         self.actor = self.names[self.machine.initial]
         self._choose()
         return info
 
     def step(self, action: Any) -> tuple[dict[str, float], bool, bool, dict[str, Any]]:
-        """Has the agent whose turn it is act: rewards by agent, whether the episode terminated or was truncated, and its info."""
+        """Takes a step with the current agent's action: rewards by agent, whether the episode terminated or was truncated, and its info."""
         actor = self.actor
         if actor not in self.visited:
             self.visited.append(actor)
@@ -101,7 +101,7 @@ class Cast:
         return {agent: reward / len(rewarded) for agent in rewarded}, terminated, truncated, info
 
     def _choose(self) -> None:
-        # Where the machine is at its end nobody acts; the one who brought it there is asked, should there be another step.
+        # Terminal states have no agent: the last one stays selected, in case there is another step.
         self.actor = self.names.get(self.env.machine_state, self.actor)
 
     def may_return(self, agent: str) -> bool:
@@ -116,23 +116,23 @@ class Cast:
             front += new
         return any(self.names.get(state) == agent for state in reached)
 
-    def glance(self, agent: str) -> Any:
-        """What an agent sees now. One whose state was just left still sees what was observed there."""
+    def observe(self, agent: str) -> Any:
+        """The current observation of an agent. If its state was just left, progress is that before leaving."""
         episode, state = self.env.episode, self._state_of[agent]
         if episode.state_index == state:
             seen = episode.seen
-        elif self.env.turn is not None and self.env.turn.before == state:
+        elif self.env.last_step is not None and self.env.last_step.before == state:
             seen = episode.seen_before
         else:
             seen = episode.seen & False
-        return self.sights[agent].see(self._observation, state, seen)
+        return self.encoders[agent].encode(self._observation, state, seen)
 
 
 def survivors(old: Machine, names: Mapping[str, str], new: Machine, same: Callable[[str, str], bool]) -> dict[str, str]:
-    """The agents of an old machine whose sub-task survives in a new one, by the state of the new one that they act in.
+    """The agents of an old machine whose sub-task occurs in a new one, by state of the new machine.
 
-    `same(old_state, new_state)` says whether both would see the same. Each agent survives once; a state without a way out has no
-    sub-task.
+    `same(old_state, new_state)` tells whether the observations of both states have the same meaning. Each agent is reused once; a
+    state without edges has no sub-task.
     """
     free = dict(names)
     found = {}

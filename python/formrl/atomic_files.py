@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all: whoever reads one while it is replaced sees the old one or the new one."""
+"""Atomic file replacement: a reader sees the old file or the new one, never a part."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import tempfile
 from pathlib import Path
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Writes a file, all or nothing, in place of the one that is there."""
+def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
+    """Writes a file atomically, replacing an existing one."""
     path = Path(path)
     if path.exists() and not path.is_file() and not path.is_dir():
-        # A file would take its place: whoever may do that would have no /dev/null any more.
+        # A pipe or device, such as /dev/null, would be replaced by a file.
         raise OSError(f"{path}: a pipe or a device, not a file")
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".partial-", delete=False) as partial:
         try:
             partial.write(data)
             partial.flush()
             os.fsync(partial.fileno())
-            # Whoever may read other new files may read this one.
+            # The same permissions as other new files, not those of temporary files.
             mask = os.umask(0)
             os.umask(mask)
             os.chmod(partial.name, 0o666 & ~mask)

@@ -1,4 +1,4 @@
-"""A small environment that nobody could do without memory: fetch the key at one end of a corridor, then open the door at the
+"""A small environment whose task needs memory: fetch the key at one end of a corridor, then open the door at the
 other."""
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What an agent sees besides its environment: the machine's state, and how far it has come with a `forall`.
+"""Observations extended by the machine's state and by progress towards `forall`s.
 
-A `forall` looks at all that was observed since its state was entered, so an agent has to know it: one indicator for every
-ground atom that the edges out of a state wait for (section 3.4 of the paper). Together with the state, one-hot, this makes the
-task Markovian.
+A `forall` ranges over everything observed since its state was entered, so an agent needs one indicator per ground atom that the
+edges out of a state wait for (section 3.4 of the paper). Together with the state, one-hot, this makes the task Markovian.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ How = Literal["dict", "flat", "plain"]
 """Observations extended as a dictionary, as one row of numbers, or not at all."""
 
 
-class Sight:
+class ObservationEncoder:
     """Observations of a space, extended by `states` columns for the machine's state and one for each of `atoms`.
 
     `atoms` are the names of those with an indicator; `shown` says which of them the machine waits for anywhere: the others are 0.
@@ -43,8 +42,8 @@ class Sight:
         self.space = self._space()
 
     @classmethod
-    def of_states(cls, base: spaces.Space[Any], machine: BoundMachine, how: How, room: int | None = None) -> Sight:
-        """For one agent in all states. With `room` for so many states, the space is the same for all machines that have no more."""
+    def of_states(cls, base: spaces.Space[Any], machine: BoundMachine, how: How, room: int | None = None) -> ObservationEncoder:
+        """For one agent in all states. With `room`, the space is the same for all machines with at most that many states."""
         states = machine.machine.states
         if room is None:
             waited_for = {atom for state in running_states(machine.machine) for atom in machine.progress_atoms(state)}
@@ -55,7 +54,7 @@ class Sight:
         return cls(base, machine, machine.signature.atoms, room, how)
 
     @classmethod
-    def of_state(cls, base: spaces.Space[Any], machine: BoundMachine, state: str, how: How) -> Sight:
+    def of_state(cls, base: spaces.Space[Any], machine: BoundMachine, state: str, how: How) -> ObservationEncoder:
         """For the agent of one state."""
         return cls(base, machine, machine.progress_atoms(state), 0, how)
 
@@ -85,8 +84,8 @@ class Sight:
             raise ValueError(f"observations have an entry {taken[0]!r} already: use observation='flat'")
         return spaces.Dict(inner | {name: spaces.Box(0.0, 1.0, (size,), np.float32) for name, size in parts.items()})
 
-    def see(self, observation: Any, state: int, seen: npt.NDArray[np.bool_]) -> Any:
-        """An observation, extended."""
+    def encode(self, observation: Any, state: int, seen: npt.NDArray[np.bool_]) -> Any:
+        """One observation, extended."""
         parts = self._extension(np.array([state]), seen[None])
         if self.how == "plain" or (self.how == "dict" and not parts):
             return observation
@@ -96,8 +95,8 @@ class Sight:
         inner = dict(observation) if isinstance(self.base, spaces.Dict) else {"observation": observation}
         return inner | {name: part[0] for name, part in parts.items()}
 
-    def see_many(self, observations: Any, states: npt.NDArray[Any], seen: npt.NDArray[np.bool_]) -> Any:
-        """Observations of many environments, one a row, extended."""
+    def encode_batch(self, observations: Any, states: npt.NDArray[Any], seen: npt.NDArray[np.bool_]) -> Any:
+        """The observations of many environments, one row per environment, extended."""
         parts = self._extension(states, seen)
         if self.how == "plain" or (self.how == "dict" and not parts):
             return observations
