@@ -155,7 +155,7 @@ fn what_cannot_be_evaluated_is_named() {
     fs::remove_file(&latest).unwrap();
     let message = said(&path);
     assert!(
-        message.contains("run has no checkpoint: make the run anew"),
+        message.contains("run has no checkpoint: repeat the run"),
         "{message}"
     );
 }

@@ -40,14 +40,14 @@ fn missing_markers_are_errors_and_nothing_is_written() {
     );
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
     let reversed = said(replace_section("<!-- a:end --> <!-- a:begin -->", "a", ""));
-    assert!(reversed.contains("exchange them"), "{reversed}");
+    assert!(reversed.contains("swap them"), "{reversed}");
     let twice = said(replace_section(
         "<!-- a:begin -->\n<!-- a:end -->\n\n<!-- a:begin -->",
         "a",
         "",
     ));
     assert!(
-        twice.contains("line 4: `<!-- a:begin -->` for the second time"),
+        twice.contains("line 4: a second `<!-- a:begin -->`"),
         "{twice}"
     );
 }

@@ -162,7 +162,7 @@ fn transfers_wait_for_what_they_start_from() {
 }
 
 /// What runs of an experiment came to, made up: steps of those that converged, `None` for those that did not.
-fn made_up(name: &str, method: Method, steps: &[Option<u64>]) -> Vec<RunOutcome> {
+fn outcomes_of(name: &str, method: Method, steps: &[Option<u64>]) -> Vec<RunOutcome> {
     let (task, _) = name.split_once('/').unwrap();
     let made = steps.iter().zip(1..).map(|(steps, seed)| {
         let mut config = RunConfig::new(task, method, Preset::Fast);
@@ -221,13 +221,13 @@ fn verdict(outcomes: &[RunOutcome], claim: &str) -> Option<bool> {
 
 #[test]
 fn statements_are_decided_by_what_was_measured() {
-    let form = made_up(
+    let form = outcomes_of(
         "all-yellow/form",
         Method::Form,
         &[Some(1_000_000), Some(1_100_000)],
     );
     let with = |steps: &[Option<u64>]| {
-        let others = made_up("all-yellow/propositional", Method::Propositional, steps);
+        let others = outcomes_of("all-yellow/propositional", Method::Propositional, steps);
         [form.clone(), others].concat()
     };
     let claim = "faster than the propositional machine on AllYellow";
@@ -259,7 +259,7 @@ fn a_method_fails_where_it_fails_everywhere() {
         "blue-all-yellow-7/ppo",
     ];
     let failed: Vec<RunOutcome> = (tasks.iter())
-        .flat_map(|task| made_up(task, Method::Ppo, &[None, None]))
+        .flat_map(|task| outcomes_of(task, Method::Ppo, &[None, None]))
         .collect();
     assert_eq!(verdict(&failed, "Plain PPO fails"), Some(true));
     assert_eq!(verdict(&failed[2..], "Plain PPO fails"), None);
