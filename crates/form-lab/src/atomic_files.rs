@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(read_text(&path).unwrap(), "new");
         assert!(link.is_symlink());
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o751);
-        // A new file can be read by whoever can read other new files.
+        // A new file has the default permissions.
         let (fresh, plain) = (folder.path().join("c"), folder.path().join("d"));
         write_atomically(&fresh, b"").unwrap();
         fs::write(&plain, "").unwrap();
@@ -278,7 +278,7 @@ mod tests {
         };
         assert!(denied("write").contains("who may write there"));
         assert!(!denied("read").contains("write"));
-        // The name of the file that is written in place of another is nobody's business.
+        // The temporary name is not in the message.
         let other = tempfile::NamedTempFile::new_in("/proc/self").unwrap_err();
         let other = format!("{:#}", cannot("write", Path::new("x"), other));
         assert!(
@@ -289,7 +289,7 @@ mod tests {
         assert!(format!("{:#}", read_text(&file).unwrap_err()).contains("not text"));
     }
 
-    /// A pipe that nobody writes to, and a device without end: reading either would never be over.
+    /// Reading a pipe without a writer, or a device without end, would never finish.
     #[cfg(target_os = "linux")]
     #[test]
     fn what_cannot_be_read_to_its_end_is_refused() {

@@ -1,7 +1,7 @@
 //! The learning curves of an experiment.
 //!
-//! Two quantities are drawn: the success rate of the evaluations, which begins with what policies come to before they have learnt
-//! anything, and goals per thousand steps of training, which go on growing while episodes get shorter.
+//! Two quantities are drawn: the success rate of evaluations, which starts before training, and goals per thousand steps of training,
+//! which keeps growing while episodes get shorter.
 
 use anyhow::Result;
 use form_lab::{MetricsRow, mean, read_rows};
@@ -11,17 +11,17 @@ use crate::findings::groups;
 use crate::plan::Experiment;
 use crate::runner::{RunOutcome, Runner};
 
-/// Iterations over which a curve is averaged.
+/// The window of the moving average, in iterations.
 const WINDOW: usize = 5;
 
-/// What is drawn.
+/// The quantity on the vertical axis.
 #[derive(Clone, Copy)]
 enum Quantity {
     Success,
     Goals,
 }
 
-/// The learning curves of an experiment, of the runs that have begun.
+/// The learning curves of an experiment.
 pub(crate) fn figure(
     experiment: Experiment,
     runner: &Runner,
@@ -77,7 +77,7 @@ pub(crate) fn figure(
     Ok(drawn.then_some(Figure { panels }))
 }
 
-/// What random play comes to on the episodes of the last evaluations, drawn as far as the curves go.
+/// The success of random play on the episodes of the final evaluations, as a horizontal line.
 fn random(
     experiment: Experiment,
     ending: &str,
@@ -101,7 +101,7 @@ fn random(
     })
 }
 
-/// A run as points: its evaluations as they are, goals over the last few iterations.
+/// A run as points: its evaluations, or goals over the last few iterations.
 fn points(rows: &[MetricsRow], quantity: Quantity) -> Vec<(f64, f64)> {
     match quantity {
         Quantity::Success => (rows.iter())

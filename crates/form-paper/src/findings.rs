@@ -1,4 +1,4 @@
-//! What the paper claims beside what was measured: every line is made from the results of runs, never by hand.
+//! The paper's claims beside what was measured, computed from the results of runs.
 
 use std::fmt::Write as _;
 
@@ -11,27 +11,27 @@ use crate::runner::RunOutcome;
 use crate::statistics::median;
 use crate::unseen::UnseenEvaluation;
 
-/// A statement, and what came of it.
+/// A claim and what was measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What the paper says.
+    /// The claim.
     pub claim: String,
     /// What was measured.
     pub measured: String,
-    /// Whether it holds here; nothing if runs are missing.
+    /// Whether it holds here; none if runs are missing.
     pub holds: Option<bool>,
 }
 
-/// The results of runs, to be asked about.
+/// The results of runs, from which findings are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Measurements<'a> {
     /// The runs.
     pub outcomes: &'a [RunOutcome],
-    /// What policies did on maps that they had never seen.
+    /// The evaluations on held-out maps.
     pub unseen: &'a [UnseenEvaluation],
 }
 
-/// The runs of one folder and name, whatever their seed.
+/// The runs of one folder and name, for all seeds.
 #[derive(Clone, Copy)]
 struct Group<'a> {
     measurements: Measurements<'a>,
@@ -46,8 +46,7 @@ impl<'a> Group<'a> {
         outcomes.filter(move |outcome| outcome.is_of(folder, name))
     }
 
-    /// Whether all of its runs are there, there are some, and each would have stopped when it converged: otherwise nothing can be
-    /// said about when they did.
+    /// Whether it has runs, all are finished, and each stops when it converges: otherwise the time of convergence is unknown.
     fn is_complete(self) -> bool {
         let tells = |outcome: &RunOutcome| {
             outcome.result.is_some() && outcome.run.config.stop.success <= 1.0
@@ -55,7 +54,7 @@ impl<'a> Group<'a> {
         self.runs().count() > 0 && self.runs().all(tells)
     }
 
-    /// The most steps of one of its runs, for those that did not converge.
+    /// The largest number of steps of a run.
     fn most_steps(self) -> f64 {
         let results = self.runs().filter_map(|outcome| outcome.result.as_ref());
         results
@@ -63,7 +62,7 @@ impl<'a> Group<'a> {
             .fold(0.0, f64::max)
     }
 
-    /// The environment steps until they converged, of those that did.
+    /// The environment steps of the runs that converged.
     fn steps(self) -> Vec<f64> {
         let results = self.runs().filter_map(|outcome| outcome.result.as_ref());
         let converged = results.filter(|result| result.ending == "converged");
@@ -82,21 +81,21 @@ impl<'a> Group<'a> {
         self.steps().len() == self.runs().count()
     }
 
-    /// The median of the steps, if all of its runs converged.
+    /// The median of the steps, if all runs converged.
     fn median_steps(self) -> Option<f64> {
         self.all_converged()
             .then(|| median(&self.steps()))
             .flatten()
     }
 
-    /// The mean success rate; unknown where one of its runs does not tell.
+    /// The mean success rate; none if it is unknown for some run.
     fn success(self) -> Option<f64> {
         let results = self.runs().filter_map(|outcome| outcome.result.as_ref());
         let rates: Option<Vec<f64>> = results.map(|result| result.success).collect();
         mean(&rates?)
     }
 
-    /// That of random play on the same episodes.
+    /// The mean success rate of random play on the same episodes.
     fn random(self) -> Option<f64> {
         let results = self.runs().filter_map(|outcome| outcome.result.as_ref());
         let evaluations = results.filter_map(|result| result.evaluation.as_ref());
@@ -133,7 +132,7 @@ fn millions(steps: f64) -> String {
     format!("{:.2} M", steps / 1e6)
 }
 
-/// The tasks that every method is tried on.
+/// The tasks of the paper.
 const TASKS: [&str; 3] = ["all-yellow", "green-but-one", "blue-all-yellow-7"];
 
 impl<'a> Measurements<'a> {
@@ -145,7 +144,7 @@ impl<'a> Measurements<'a> {
         }
     }
 
-    /// All statements.
+    /// All findings.
     pub fn findings(self) -> Vec<Finding> {
         let mut findings = vec![
             self.plain_ppo(),
@@ -317,7 +316,7 @@ impl<'a> Measurements<'a> {
         let groups = ["single-4", "single-6"].map(|name| self.group("transfer", name));
         let said = groups.map(|group| format!("{}: {}", group.name, group.in_words()));
         let base = self.group("transfer", "single-base");
-        // What was never learnt cannot be transferred.
+        // A policy that was never learnt cannot be transferred.
         let complete = groups.iter().all(|group| group.is_complete()) && base.all_converged();
         let fails = groups.iter().all(|group| group.steps().is_empty());
         Finding {
@@ -385,7 +384,7 @@ impl<'a> Measurements<'a> {
     }
 }
 
-/// What a comparison needs of a group.
+/// The summary of a group for a comparison.
 struct Summary {
     complete: bool,
     steps: Option<f64>,
@@ -402,10 +401,10 @@ impl Group<'_> {
     }
 }
 
-/// From which factor on one thing is faster than another: below it, three seeds do not tell.
+/// The minimum factor of a claimed speed-up: with three seeds, smaller differences are not significant.
 const CLEARLY: f64 = 1.25;
 
-/// How much faster the second is.
+/// Compares the steps of two groups.
 fn speed_up(claim: &str, slow: (&str, &Summary), fast: (&str, &Summary)) -> Finding {
     let mut measured = format!("{}: {}; {}: {}", slow.0, slow.1.words, fast.0, fast.1.words);
     let factor = match (slow.1.steps, fast.1.steps) {
@@ -418,7 +417,7 @@ fn speed_up(claim: &str, slow: (&str, &Summary), fast: (&str, &Summary)) -> Find
     let holds = match (slow.1.complete && fast.1.complete, factor) {
         (false, _) => None,
         (true, Some(factor)) => Some(factor >= CLEARLY),
-        // Only the fast one converged: that is faster, too.
+        // If only the fast one converged, it is faster, too.
         (true, None) => Some(fast.1.steps.is_some() && slow.1.steps.is_none()),
     };
     Finding {
@@ -428,7 +427,7 @@ fn speed_up(claim: &str, slow: (&str, &Summary), fast: (&str, &Summary)) -> Find
     }
 }
 
-/// Whether the machine that a run learnt is the task's own.
+/// Whether the learnt machine is equivalent to the task's own.
 fn is_truth(outcome: &RunOutcome) -> Option<bool> {
     let result = outcome.result.as_ref()?;
     let machine: Machine = result.machine.as_ref()?.parse().ok()?;
@@ -439,7 +438,7 @@ fn is_truth(outcome: &RunOutcome) -> Option<bool> {
     Some(matches!(comparison, Comparison::Equivalent { .. }))
 }
 
-/// The statements as a table.
+/// The findings as a Markdown table.
 pub fn findings_table(findings: &[Finding]) -> String {
     let mut text =
         "| what the paper says | what was measured here | holds |\n|---|---|---|\n".to_owned();
@@ -447,7 +446,7 @@ pub fn findings_table(findings: &[Finding]) -> String {
         let holds = match finding.holds {
             Some(true) => "yes",
             Some(false) => "no",
-            None => "not all runs are there",
+            None => "runs are missing",
         };
         let _ = writeln!(
             text,
@@ -467,7 +466,7 @@ pub(crate) const METHODS: [&str; 5] = [
     "ppo",
 ];
 
-/// The names of an experiment's groups of runs, with what a legend calls them.
+/// The groups of runs of an experiment, with their names in legends.
 pub(crate) fn groups(experiment: Experiment) -> Vec<(&'static str, &'static str)> {
     match experiment {
         Experiment::AllYellow | Experiment::GreenButOne | Experiment::BlueAllYellow7 => {

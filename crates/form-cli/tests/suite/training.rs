@@ -105,11 +105,7 @@ fn folders_are_named_after_runs() {
     for expected in ["runs/tiny-handcrafted-3", "runs/tiny-handcrafted-3-2"] {
         let outcome = crate::binary::form(folder.path(), &arguments);
         assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-        assert!(
-            outcome
-                .stdout
-                .contains(&format!("run folder: {expected};"))
-        );
+        assert!(outcome.stdout.contains(&format!("run folder: {expected};")));
         assert!(folder.path().join(expected).join("result.json").is_file());
     }
 }

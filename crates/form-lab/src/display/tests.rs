@@ -142,7 +142,7 @@ impl Screen {
         (screen, terminal)
     }
 
-    /// Reads until nobody writes any more, which is when the display is gone.
+    /// Reads until the display is dropped.
     fn read_to_end(&mut self) {
         let mut bytes = [0; 4096];
         // The side of the program is closed then, which is an error here.
@@ -164,7 +164,7 @@ impl Screen {
 #[test]
 fn a_terminal_shows_the_newest_snapshot() {
     let (mut screen, terminal) = Screen::new();
-    // In another thread: the terminal holds only so much that nobody has read.
+    // In another thread: the buffer of the terminal is limited.
     let run = std::thread::spawn(move || {
         let mut display = Display::on_terminal(terminal, Some(8));
         for iteration in 1..=3 {

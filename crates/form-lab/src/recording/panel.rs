@@ -1,4 +1,4 @@
-//! What stands beside the world: the machine with the state it is in, what was observed, the buffer, and how far the episode has come.
+//! The panel beside the world: the machine with its current state, the observation, the buffer, and the progress of the episode.
 
 use form_core::StateId;
 

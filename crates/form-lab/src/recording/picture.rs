@@ -10,7 +10,7 @@ use super::Recording;
 use super::panel::{Item, LEAST_HEIGHT, PAPER, Panel, WIDTH};
 use crate::letters::Letters;
 
-/// How long a step is shown, in hundredths of a second, and for how many of them the end is.
+/// The duration of a step in hundredths of a second, and of the end in steps.
 const STEP: u16 = 15;
 const REST: u16 = 16;
 /// Points of a cell in an SVG file.
@@ -55,7 +55,7 @@ impl Recording {
         text
     }
 
-    /// An animated GIF of the first steps, at most this many, `scale` pixels a cell (from 4 to 256).
+    /// An animated GIF of the first steps, at most this many, `scale` pixels per cell (from 4 to 256).
     pub fn to_gif(&self, scale: usize, most: usize) -> Result<Vec<u8>> {
         let letters = Letters::new()?;
         let steps = self.steps().min(most);

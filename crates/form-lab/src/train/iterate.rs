@@ -85,7 +85,7 @@ impl<F: EnvFactory> Trainer<F> {
             match timed(&mut timers.learning, || self.relearn(counterexamples))? {
                 RelearnOutcome::NoGoalYet => {}
                 RelearnOutcome::Machine(machine) => {
-                    // The learner alone, without the agents and worlds that begin anew after it.
+                    // Only the learner, without new agents and episodes.
                     timers.learning = machine.time;
                     relearnt = Some(*machine);
                 }

@@ -13,7 +13,7 @@ use plotters_backend::{
 };
 use zeno::{Angle, Cap, Command, Fill, Join, Mask, PathBuilder, Stroke, Style, Transform};
 
-/// `plotters` names the size of letters so many times larger than it draws them.
+/// `plotters` draws letters smaller than the given font size by this factor.
 pub(super) const FONT_FACTOR: f64 = 1.24;
 
 type Drawn = Result<(), DrawingErrorKind<Infallible>>;
