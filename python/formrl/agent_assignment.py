@@ -65,7 +65,9 @@ class AgentAssignment:
         if len(set(self.names.values())) < len(states):
             raise ValueError("two states have an agent of the same name")
         bound, space = self.env.episode.machine, self.env.env.observation_space
-        self.encoders = {name: ObservationEncoder.of_state(space, bound, state, self._how) for state, name in self.names.items()}
+        self.encoders = {
+            name: ObservationEncoder.of_state(space, bound, state, self._how) for state, name in self.names.items()
+        }
         self._state_of = {name: machine.states.index(state) for state, name in self.names.items()}
         self.visited: list[str] = []
         self.actor = self.names[machine.initial]
@@ -91,7 +93,7 @@ class AgentAssignment:
         return info
 
     def step(self, action: Any) -> tuple[dict[str, float], bool, bool, dict[str, Any]]:
-        """Takes a step with the current agent's action: rewards by agent, whether the episode terminated or was truncated, and its info."""
+        """Takes a step with the current agent's action: rewards by agent, whether the episode terminated or was truncated, info."""
         actor = self.actor
         if actor not in self.visited:
             self.visited.append(actor)

@@ -36,8 +36,8 @@ mod ppo;
 mod rollout;
 mod speed;
 
-pub use adam::{Adam, clip_gradient_norm};
-pub use advantage::{Trajectory, TrajectoryEnd, gae, normalise};
+pub use adam::Adam;
+pub use advantage::{Trajectory, TrajectoryEnd, gae};
 pub use agents::agent::Agent;
 pub use agents::agent_assignment::{AgentAssignment, AssignmentMode, Role, nothing_known};
 pub use agents::architecture::{Activation, Architecture};

@@ -16,11 +16,10 @@ use rand::Rng;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
+use crate::adam::clip_gradient_norm;
+use crate::advantage::normalise;
 use crate::error::size;
-use crate::{
-    Adam, Batch, Engine, Error, Loss, LossInput, Network, Result, clip_gradient_norm, log_softmax,
-    normalise,
-};
+use crate::{Adam, Batch, Engine, Error, Loss, LossInput, Network, Result, log_softmax};
 
 /// The hyperparameters. The defaults are Table 1's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,9 +4,9 @@
 
 use rand::{Rng, RngExt};
 
+use crate::adam::clip_gradient_norm;
 use crate::{
     Adam, Batch, Engine, Network, NetworkConfig, Outputs, PpoConfig, PpoLoss, Result, Samples,
-    clip_gradient_norm,
 };
 
 /// Planes of an image that shows a map: walls, goal, lava, colours, the agent's four directions, progress.

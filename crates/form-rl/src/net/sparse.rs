@@ -19,7 +19,7 @@ struct Entry {
     value: f32,
 }
 
-/// What is not 0 in the images of a block.
+/// The non-zero bytes of the images of a block.
 #[derive(Debug)]
 pub(crate) struct Sparse {
     channels: usize,
@@ -41,7 +41,7 @@ impl Sparse {
         }
     }
 
-    /// How many bytes an image has.
+    /// The bytes of an image.
     pub(crate) fn size(&self) -> usize {
         self.cells.len()
     }

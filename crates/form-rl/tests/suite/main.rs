@@ -1,4 +1,4 @@
-//! What the crate promises, seen from outside: one file a promise.
+//! Integration tests of the public interface, one file per property.
 
 #![allow(clippy::unwrap_used, reason = "in a test it is the assertion")]
 
