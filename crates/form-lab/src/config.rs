@@ -316,10 +316,23 @@ impl RunConfig {
     }
 
     fn fast(task: &str, method: Method) -> Self {
+        let unaided = method.roles() == Roles::Unaided;
+        let ppo = PpoConfig {
+            gamma: 0.98,
+            learning_rate: 1e-3,
+            train_batch: 16_384,
+            minibatch: 512,
+            epochs: 3,
+            clip: 0.2,
+            value_clip: 10.0,
+            gradient_clip: 0.5,
+            kl_coefficient: 0.0,
+            ..PpoConfig::default()
+        };
         Self {
             preset: Preset::Fast,
             iterations: 2000,
-            worlds: 128,
+            worlds: if unaided { 64 } else { 128 },
             view: ViewName::Planes,
             actions: ActionsName::Moves,
             progress: Progress::Plane,
@@ -333,22 +346,27 @@ impl RunConfig {
                 fall: 0.0,
             },
             learning: LearningConfig::of(method),
-            ppo: PpoConfig {
-                gamma: 0.98,
-                learning_rate: 1e-3,
-                train_batch: 16_384,
-                minibatch: 512,
-                epochs: 3,
-                clip: 0.2,
-                value_clip: 10.0,
-                gradient_clip: 0.5,
-                kl_coefficient: 0.0,
-                ..PpoConfig::default()
+            // Without a machine the reward is one at the end, hundreds of steps away: returns without bootstrapping, over many steps.
+            ppo: match unaided {
+                true => PpoConfig {
+                    gamma: 0.998,
+                    lambda: 1.0,
+                    train_batch: 65_536,
+                    minibatch: 256,
+                    epochs: 4,
+                    ..ppo
+                },
+                false => ppo,
             },
             network: NetworkStyle {
                 activation: ActivationStyle::Relu,
                 initial: Initial::Orthogonal,
-                memory: memory(method),
+                memory: if method == Method::RecurrentPpo {
+                    64
+                } else {
+                    0
+                },
+                sequence: if method == Method::RecurrentPpo { 64 } else { 32 },
                 ..NetworkStyle::default()
             },
             ..Self::paper(task, method)
