@@ -18,7 +18,7 @@ import numpy as np
 
 from .errors import DamagedFile, FileError
 from .extras import require
-from .whole_files import write_whole
+from .atomic_files import write_atomic
 
 CHECKSUM = "crc32"
 
@@ -37,11 +37,11 @@ class Bundle:
     def description(self, key: str) -> Any:
         """What stands in the metadata under `key`, read as JSON."""
         if key not in self.metadata:
-            raise DamagedFile(f"its metadata have no {key!r}")
+            raise DamagedFile(f"its metadata has no {key!r}")
         try:
             return json.loads(self.metadata[key])
         except ValueError as error:
-            raise DamagedFile(f"its metadata have no JSON under {key!r}: {error}") from error
+            raise DamagedFile(f"its metadata has no JSON under {key!r}: {error}") from error
 
     def describe(self, key: str, value: Any) -> None:
         """Puts a value into the metadata, as JSON."""
@@ -65,7 +65,7 @@ class Bundle:
         arrays = self.arrays | {CHECKSUM: np.array([self.checksum()], dtype="<u4")}
         data = safetensors.save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, self.metadata)
         try:
-            write_whole(path, data)
+            write_atomic(path, data)
         except OSError as error:
             raise FileError.of(path, error) from error
 

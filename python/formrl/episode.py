@@ -1,8 +1,8 @@
-"""One episode as its machine sees it: state, reward, shaping, trace, and where machine and world disagree.
+"""The run of a machine in one episode: state, reward, shaping, trace, and counterexamples.
 
-Every integration, Gymnasium, PettingZoo or RLlib, tells an `Episode` what was observed and what the world says of the task. The
-rules are those of the native trainer: the observation at reset counts, rewards are shaped by γ Φ(u′) − Φ(u), and an episode
-that the machine is wrong about ends there, with a counterexample to learn from.
+Every integration (Gymnasium, PettingZoo, RLlib) passes labels and outcomes to an `Episode`. The rules are those of the native
+trainer: the labels at reset count, shaping is potential-based (Ng, Harada, Russell 1999) with γ Φ(u′) − Φ(u), and an episode in
+which the machine disagrees with the environment ends there, with a counterexample to learn from.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ GOAL, DEAD_END, INCOMPLETE = "goal", "dead-end", "incomplete"
 
 
 @dataclass(frozen=True)
-class Turn:
-    """What one step did."""
+class StepResult:
+    """The effect of one step on the machine."""
 
     before: int
     """The number of the state before it."""
@@ -30,9 +30,9 @@ class Turn:
     reward: float
     """The machine's reward, not shaped."""
     shaping: float
-    """What is added to it; 0 without shaping."""
+    """The shaping reward γ Φ(u′) − Φ(u); 0 without shaping."""
     counterexample: Trace | None
-    """What was observed so far, if the machine is wrong about it."""
+    """The trace so far, if the machine disagrees with the environment."""
 
     @property
     def changed(self) -> bool:
@@ -41,7 +41,7 @@ class Turn:
 
 
 class Episode:
-    """Where an episode stands.
+    """The state of an episode.
 
     `gamma` is the discount of the shaping; without one, rewards are not shaped. With `trusted` the machine is never wrong: it is the
     task.
@@ -50,8 +50,8 @@ class Episode:
     >>> machine = Machine.parse("initial u0\\naccept u2\\nu0 -> u1 : key\\nu1 -> u2 : goal")
     >>> episode = Episode(machine.bind(Signature(["key", "goal"])), gamma=1.0)
     >>> episode.begin([])
-    >>> turn = episode.advance(["key"], "incomplete")
-    >>> episode.state, turn.reward, round(turn.shaping, 3)
+    >>> result = episode.advance(["key"], "incomplete")
+    >>> episode.state, result.reward, round(result.shaping, 3)
     ('u1', 0.0, 0.333)
     >>> episode.advance(["goal"], "incomplete").counterexample
     Trace('incomplete', [['key'], ['goal']])
@@ -84,36 +84,36 @@ class Episode:
 
     @property
     def seen(self) -> npt.NDArray[np.bool_]:
-        """What has been observed since the state was entered, a boolean an atom."""
+        """What has been observed since the state was entered, one boolean per atom."""
         return self.monitor.seen_row
 
     def begin(self, labels: Any) -> None:
         """Starts an episode whose first observation, that at reset, is this."""
         self.monitor.reset()
         self.steps = []
-        self._hear(labels)
+        self._observe(labels)
         self.seen_before = self.monitor.seen_row
 
-    def _hear(self, labels: Any) -> float:
-        heard = self.machine.signature.decode(labels)
-        if heard and (not self.steps or heard != self.steps[-1]):
-            self.steps.append(heard)
+    def _observe(self, labels: Any) -> float:
+        observed = self.machine.signature.decode(labels)
+        if observed and (not self.steps or observed != self.steps[-1]):
+            self.steps.append(observed)
         return self.monitor.observe(labels).reward
 
-    def advance(self, labels: Any, kind: str) -> Turn:
-        """Takes in a step: what was observed, and whether the world says `goal`, `dead-end` or, as long as neither, `incomplete`."""
+    def advance(self, labels: Any, kind: str) -> StepResult:
+        """Processes a step: its labels, and the environment's outcome, `goal`, `dead-end` or `incomplete`."""
         before, was_over = self.monitor.state_index, self.monitor.is_over
-        # The buffer is emptied when the state changes; who leaves it may still want to see it.
+        # The buffer is cleared when the state changes, but the observation of the agent that leaves includes it.
         self.seen_before = self.monitor.seen_row | self.machine.signature.encode(labels)
-        reward = self._hear(labels)
+        reward = self._observe(labels)
         state = self.monitor.state_index
         shaping = 0.0
         if self.gamma is not None:
             shaping = self.gamma * self.potentials[state] - self.potentials[before]
-        # A machine at its end before anything was done is wrong as soon as anything else is observed.
+        # A machine that is terminal at reset is refuted by the next observation.
         too_early = was_over and len(self.steps) > 1
         wrong = not self.trusted and (too_early or self.monitor.verdict != kind)
-        return Turn(before, state, reward, float(shaping), self.trace(kind) if wrong else None)
+        return StepResult(before, state, reward, float(shaping), self.trace(kind) if wrong else None)
 
     def trace(self, kind: str) -> Trace:
         """What was observed so far, as a trace that ended so."""
@@ -121,7 +121,7 @@ class Episode:
 
 
 def nothing_known() -> Machine:
-    """The machine that learning starts from: one state, and no way out of it.
+    """The machine that learning starts from: one state without edges.
 
     >>> nothing_known().states
     ['u0', 'u_acc']
@@ -130,17 +130,18 @@ def nothing_known() -> Machine:
 
 
 def is_terminal(machine: Machine, state: str) -> bool:
-    """Whether nothing is left to do in a state."""
+    """Whether a state is accepting or rejecting."""
     return state in (machine.accepting, machine.rejecting)
 
 
 def running_states(machine: Machine) -> list[str]:
-    """The states in which somebody has to act."""
+    """The states that are not terminal: those with an agent."""
     return [state for state in machine.states if not is_terminal(machine, state)]
 
 
 def potentials(machine: Machine) -> npt.NDArray[np.float64]:
-    """Φ of every state: (N − d) / N, with d the number of edges from there to acceptance and N that of states; 0 if there is no way.
+    """Φ of every state: (N − d) / N, with d the number of edges on a shortest path to acceptance, and N the number of states; 0
+    without a path.
 
     >>> from formrl import Machine
     >>> potentials(Machine.parse("initial a\\naccept c\\nreject d\\na -> b : key\\nb -> c : goal\\nb -> d : lava")).tolist()
@@ -159,7 +160,7 @@ def potentials(machine: Machine) -> npt.NDArray[np.float64]:
 
 
 def can_accept(machine: Machine) -> bool:
-    """Whether the machine can ever accept. Until then there is nothing to learn from it."""
+    """Whether the machine can accept at all. If not, all its rewards are 0."""
     return bool(potentials(machine)[machine.states.index(machine.initial)] > 0)
 
 

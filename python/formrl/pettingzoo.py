@@ -1,10 +1,10 @@
-"""PettingZoo: a task played by one agent a machine state, in turns (AEC) or as a parallel environment.
+"""PettingZoo: a task with one agent per machine state, in turns (AEC) or as a parallel environment.
 
 ```python
 env = formrl.pettingzoo.aec_env(gymnasium.make("formrl/all-yellow-v0"), machine)
 ```
 
-Agents are called after the machine's states. In the AEC environment the agent whose state the machine is in acts; in the
+Agents have the names of the machine's states. In the AEC environment the agent whose state the machine is in acts; in the
 parallel one all agents give an action, and only that agent's counts: `infos[agent]["acts"]` says whose it is. When the episode
 is over, it is over for all. An agent that no longer acts still earns its share of rewards (`credit="shared"`).
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 from formrl._native import Machine
 
-from .cast import Cast
+from .agent_assignment import AgentAssignment
 from .extras import require
 
 require("pettingzoo", "formrl.pettingzoo")
@@ -28,7 +28,7 @@ class _Machine:
     """What both kinds of environment have in common."""
 
     def __init__(self, env: Any, machine: Machine, labels: Any, settings: dict[str, Any]) -> None:
-        self.cast = Cast(env, machine, labels, **settings)
+        self.assignment = AgentAssignment(env, machine, labels, **settings)
         self.metadata = {
             "name": "formrl_machine_v0",
             "render_modes": env.metadata.get("render_modes", []),
@@ -39,15 +39,15 @@ class _Machine:
 
     def set_machine(self, machine: Machine) -> None:
         """Plays with another machine, and so with other agents, from the next reset on."""
-        self.cast.set_machine(machine)
+        self.assignment.set_machine(machine)
         self._enter()
 
     def _enter(self) -> None:
-        self.possible_agents: list[str] = self.cast.agents
+        self.possible_agents: list[str] = self.assignment.agents
         self.agents: list[str] = []
-        self.observation_spaces = {agent: sight.space for agent, sight in self.cast.sights.items()}
+        self.observation_spaces = {agent: encoder.space for agent, encoder in self.assignment.encoders.items()}
         # Copies: each agent's space has random numbers of its own.
-        self.action_spaces = {agent: deepcopy(self.cast.env.action_space) for agent in self.possible_agents}
+        self.action_spaces = {agent: deepcopy(self.assignment.env.action_space) for agent in self.possible_agents}
 
     def observation_space(self, agent: str) -> Any:
         """What an agent sees."""
@@ -59,27 +59,27 @@ class _Machine:
 
     def render(self) -> Any:
         """The environment's own picture."""
-        return self.cast.env.render()
+        return self.assignment.env.render()
 
     def close(self) -> None:
         """Closes the environment."""
-        self.cast.env.close()
+        self.assignment.env.close()
 
     def _infos(self, info: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        return {agent: info | {"acts": agent == self.cast.actor} for agent in self.possible_agents}
+        return {agent: info | {"acts": agent == self.assignment.actor} for agent in self.possible_agents}
 
 
 class MachineAECEnv(_Machine, AECEnv):
     """The task played in turns: the agent whose state the machine is in acts."""
 
     def __init__(self, env: Any, machine: Machine, labels: Any = None, **settings: Any) -> None:
-        """`settings` are those of `Cast`: `signature`, `reward`, `shaping`, `credit`, `observation`, `truth`, `judge`."""
+        """`settings` are those of `AgentAssignment`: `signature`, `reward`, `shaping`, `credit`, `observation`, `truth`, `judge`."""
         AECEnv.__init__(self)
         _Machine.__init__(self, env, machine, labels, settings)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Starts an episode."""
-        info = self.cast.reset(seed=seed, options=options)
+        info = self.assignment.reset(seed=seed, options=options)
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -87,26 +87,26 @@ class MachineAECEnv(_Machine, AECEnv):
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos = self._infos(info)
         self._skip_agent_selection = None
-        self.agent_selection = self.cast.actor
+        self.agent_selection = self.assignment.actor
 
     def observe(self, agent: str) -> Any:
         """What an agent sees now."""
-        return self.cast.glance(agent)
+        return self.assignment.observe(agent)
 
     def step(self, action: Any) -> None:
-        """Has the agent whose turn it is act."""
+        """Takes a step with the current agent's action."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        rewards, terminated, truncated, info = self.cast.step(action)
+        rewards, terminated, truncated, info = self.assignment.step(action)
         self.rewards |= rewards
         self.terminations = dict.fromkeys(self.agents, terminated)
         self.truncations = dict.fromkeys(self.agents, truncated and not terminated)
         self.infos = self._infos(info)
-        self.agent_selection = self.cast.actor
+        self.agent_selection = self.assignment.actor
         self._accumulate_rewards()
         if terminated or truncated:
             self._deads_step_first()
@@ -116,25 +116,25 @@ class MachineParallelEnv(_Machine, ParallelEnv):
     """The task as a parallel environment: all agents give an action, that of the one whose state the machine is in counts."""
 
     def __init__(self, env: Any, machine: Machine, labels: Any = None, **settings: Any) -> None:
-        """`settings` are those of `Cast`: `signature`, `reward`, `shaping`, `credit`, `observation`, `truth`, `judge`."""
+        """`settings` are those of `AgentAssignment`: `signature`, `reward`, `shaping`, `credit`, `observation`, `truth`, `judge`."""
         _Machine.__init__(self, env, machine, labels, settings)
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Starts an episode."""
-        info = self.cast.reset(seed=seed, options=options)
+        info = self.assignment.reset(seed=seed, options=options)
         self.agents = list(self.possible_agents)
-        return {agent: self.cast.glance(agent) for agent in self.agents}, self._infos(info)
+        return {agent: self.assignment.observe(agent) for agent in self.agents}, self._infos(info)
 
     def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
         """Takes the step of the agent whose turn it is."""
-        actor = self.cast.actor
+        actor = self.assignment.actor
         if actor not in actions:
             raise KeyError(f"it is the turn of agent {actor!r}, and there is no action of it")
-        shares, terminated, truncated, info = self.cast.step(actions[actor])
+        shares, terminated, truncated, info = self.assignment.step(actions[actor])
         agents = self.agents
-        observations = {agent: self.cast.glance(agent) for agent in agents}
+        observations = {agent: self.assignment.observe(agent) for agent in agents}
         rewards = dict.fromkeys(agents, 0.0) | shares
         if terminated or truncated:
             self.agents = []

@@ -70,7 +70,7 @@ class Overlap(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What is wrong with a machine, whatever the traces."""
+    """The problems of a machine, independent of traces."""
 
     deterministic: bool
     """Whether no two edges with different targets can hold together, proven for every pair."""
@@ -115,7 +115,7 @@ class Round(NamedTuple):
     clauses: int
     seconds: float
     refuted: bool
-    """Whether it was proven that so many states do not suffice."""
+    """Whether it was proven that this number of states does not suffice."""
 
 
 @dataclass(frozen=True)

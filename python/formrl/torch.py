@@ -34,7 +34,7 @@ NETWORK, CHECKPOINT = "network", "form"
 
 
 class Normalisation(nn.Module):
-    """Brings numbers to mean 0 and deviation 1, by the statistics of what was seen when the policy was trained."""
+    """Normalises to mean 0 and standard deviation 1, by the running statistics of the training."""
 
     PARTS = ("count", "mean", "squares")
 
@@ -82,7 +82,7 @@ class Policy(nn.Module):
 
     @property
     def vector_size(self) -> int:
-        """How many numbers it sees besides the image."""
+        """The size of its vectors, concatenated."""
         return sum(vector["size"] for vector in self.config.get("vectors", []))
 
     def forward(
@@ -200,8 +200,8 @@ def save_policies(
 ) -> Path:
     """Puts policies into a checkpoint in place of those with their names, and writes it to `out`, or where it was.
 
-    Everything else stays: the machine, the worlds, the other policies. The optimisers of the policies that were replaced begin anew:
-    what they remembered was of other weights.
+    Everything else stays: the machine, the worlds, the other policies. The optimisers of the replaced policies are reset:
+    their moments belong to other weights.
     """
     bundle = Bundle.read(path)
     try:
@@ -279,7 +279,7 @@ def _layers(name: str, configs: list[dict[str, Any]], shape: tuple[int, ...]) ->
 
 
 def _flat(x: Tensor) -> Tensor:
-    """One row a sample; of an image, the channel varies fastest."""
+    """One row per sample; of an image, the channel varies fastest."""
     return (x.permute(0, 2, 3, 1) if x.dim() == 4 else x).flatten(1)
 
 

@@ -25,7 +25,7 @@ from formrl._native import Task
 
 from .errors import FormError, TrialFailed
 from .extras import require
-from .whole_files import write_whole
+from .atomic_files import write_atomic
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Trial:
         if not any((self.folder / name).exists() for name in ("config.toml", "result.json")):
             # Nothing was begun here, even if another trial meant to.
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_whole(place, json.dumps(identity, indent=1).encode())
+            write_atomic(place, json.dumps(identity, indent=1).encode())
             return
         try:
             found = json.loads(place.read_bytes())

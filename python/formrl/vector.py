@@ -1,6 +1,6 @@
 """Many environments at once with a machine: `MachineWrapper` for Gymnasium's vector environments.
 
-All machines are stepped together in Rust, on one array of labels a step. Labels are `infos["labels"]`, as lists that the single
+All machines are stepped together in Rust, with one array of labels per step. Labels are `infos["labels"]`, as lists that the single
 environments put into their `info` or as one boolean array (environments, atoms), or what a function of the transition says. An
 episode that the machine is wrong about is truncated, even where its environment ends as well, with its trace in
 `infos["counterexample"]`, and begins anew as Gymnasium's vector environments do: in the next step, or, with autoreset
@@ -20,7 +20,7 @@ from formrl._native import Machine, Signature, Trace
 from .episode import DEAD_END, GOAL, INCOMPLETE, potentials
 from .errors import LabelError, WorldError
 from .extras import require
-from .sight import How, Sight
+from .observation_encoder import How, ObservationEncoder
 from .wrappers import Transition, expect_choices, signature_of
 
 require("gymnasium", "formrl.vector")
@@ -31,7 +31,7 @@ from gymnasium.vector.utils import batch_space  # noqa: E402
 
 
 def judge_all(transition: Transition) -> npt.NDArray[Any]:
-    """The judge unless another one is given: a kind for every environment, from `outcome` in the infos, or from termination and reward."""
+    """The judge unless another one is given: one kind per environment, from `outcome` in the infos, or from termination and reward."""
     outcomes = transition.info.get("outcome")
     if outcomes is not None:
         known = [outcome if outcome in (GOAL, DEAD_END) else INCOMPLETE for outcome in outcomes]
@@ -75,11 +75,11 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
     def set_machine(self, machine: Machine) -> None:
         """Follows another machine from the next reset on. The observation space changes with it, unless there is `room`."""
         bound = machine.bind(self.signature)
-        self.sight = Sight.of_states(self.env.single_observation_space, bound, self._how, self._room)
+        self.encoder = ObservationEncoder.of_states(self.env.single_observation_space, bound, self._how, self._room)
         self.monitors = bound.monitors(self.num_envs)
         self.machine = machine
-        self.single_observation_space = self.sight.space
-        self.observation_space = batch_space(self.sight.space, self.num_envs)
+        self.single_observation_space = self.encoder.space
+        self.observation_space = batch_space(self.encoder.space, self.num_envs)
         self._potentials = potentials(machine)
         ends = {machine.accepting: GOAL, machine.rejecting: DEAD_END}
         self._verdicts = np.array([ends.get(state, INCOMPLETE) for state in machine.states], dtype=object)
@@ -182,7 +182,7 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         self._newest[new] = labels[new]
 
     def _see(self, observations: Any) -> Any:
-        return self.sight.see_many(observations, self.monitors.states, self.monitors.seen)
+        return self.encoder.encode_batch(observations, self.monitors.states, self.monitors.seen)
 
     def _tell(self, infos: dict[str, Any], labels: npt.NDArray[np.bool_]) -> dict[str, Any]:
         everywhere = np.ones(self.num_envs, np.bool_)
@@ -204,7 +204,7 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         if isinstance(given, np.ndarray) and given.dtype == np.bool_:
             if given.shape != (self.num_envs, len(self.signature)):
                 wanted = (self.num_envs, len(self.signature))
-                raise LabelError(f"labels are an array of shape {wanted}, a column an atom, not {given.shape}")
+                raise LabelError(f"labels are an array of shape {wanted}, one column per atom, not {given.shape}")
             return given
         rows = [() if row is None else row for row in given]
         return np.array([self.signature.encode(row) for row in rows], np.bool_).reshape(len(rows), -1)

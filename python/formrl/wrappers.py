@@ -18,10 +18,10 @@ from typing import Any, Literal
 
 from formrl._native import Machine, Signature, Trace
 
-from .episode import DEAD_END, GOAL, INCOMPLETE, Episode, Turn
+from .episode import DEAD_END, GOAL, INCOMPLETE, Episode, StepResult
 from .errors import LabelError, WorldError
 from .extras import require
-from .sight import How, Sight
+from .observation_encoder import How, ObservationEncoder
 
 require("gymnasium", "formrl.wrappers")
 
@@ -78,7 +78,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
     - `shaping`: the discount γ of the training, to add γ Φ(u′) − Φ(u); `None` for no shaping.
     - `observation`: `"dict"` adds entries `machine` (the state, one-hot) and `progress`; `"flat"` makes one row of numbers of all;
       `"plain"` leaves it as it is.
-    - `room`: for so many states room is left in observations, so that their space stays the same when the machine changes.
+    - `room`: observations have space for this number of states, so that the space stays the same when the machine changes.
     - `truth`: who says when the task is done. `"environment"`: the machine may be wrong, and an episode that it is wrong about
       is truncated with a counterexample, even where the environment ends as well. `"machine"`: the machine is the task, and its
       terminal states end episodes.
@@ -122,17 +122,17 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
         self._how, self._room = observation, room
         self._before: Any = None
         self._closed = False
-        self.turn: Turn | None = None
+        self.last_step: StepResult | None = None
         """What the last step of the episode did to the machine."""
         self.set_machine(machine)
 
     def set_machine(self, machine: Machine) -> None:
         """Follows another machine from the next reset on. The observation space changes with it, unless there is `room`."""
         bound = machine.bind(self.signature)
-        sight = Sight.of_states(self.env.observation_space, bound, self._how, self._room)
+        encoder = ObservationEncoder.of_states(self.env.observation_space, bound, self._how, self._room)
         self.episode = Episode(bound, self._shaping, trusted=self._truth == "machine")
-        self.sight = sight
-        self.observation_space = sight.space
+        self.encoder = encoder
+        self.observation_space = encoder.space
         self._running = False
 
     @property
@@ -157,7 +157,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
         transition = Transition(self.env.unwrapped, None, None, observation, info, begun=True)
         labels = self._labels(transition)
         self.episode.begin(labels)
-        self._before, self._running, self.turn = observation, True, None
+        self._before, self._running, self.last_step = observation, True, None
         return self._see(observation), info | {"labels": labels, "machine_state": self.episode.state}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -172,15 +172,15 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
         )
         labels = self._labels(transition)
         kind = INCOMPLETE if self._truth == "machine" else self._judge(transition)
-        turn = self.turn = self.episode.advance(labels, kind)
-        reward = (turn.reward if self._reward == "machine" else float(earned)) + turn.shaping
+        result = self.last_step = self.episode.advance(labels, kind)
+        reward = (result.reward if self._reward == "machine" else float(earned)) + result.shaping
         info = info | {"labels": labels, "machine_state": self.episode.state}
         if self._truth == "machine":
             terminated = bool(terminated or self.episode.is_over)
             kind = self.episode.monitor.verdict
-        elif turn.counterexample is not None:
-            info["counterexample"] = turn.counterexample
-            # Whatever the environment says: where the machine is wrong, so are its states, and none of them is known to be an end.
+        elif result.counterexample is not None:
+            info["counterexample"] = result.counterexample
+            # A truncation even if the environment terminated: the states of a refuted machine have no known value.
             terminated, truncated = False, True
         elif kind != INCOMPLETE:
             # The task is done or lost, whether the environment would go on or not.
@@ -197,7 +197,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
         self.env.close()  # type: ignore[no-untyped-call]
 
     def _see(self, observation: Any) -> Any:
-        return self.sight.see(observation, self.episode.state_index, self.episode.seen)
+        return self.encoder.encode(observation, self.episode.state_index, self.episode.seen)
 
     def _labels(self, transition: Transition) -> list[str]:
         if self._label is not None:
@@ -215,8 +215,8 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
 class LabelWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment that says itself what was observed: `info["labels"]`, and an attribute `signature`.
 
-    `labels` is a function of the transition. With this around it, an environment can be handed on without it: to another process, to
-    RLlib, to whoever puts a machine on it.
+    `labels` is a function of the transition. A wrapped environment carries its labels with it, for
+    instance to another process or to RLlib.
     """
 
     def __init__(self, env: Any, labels: Labels, signature: Signature | Iterable[str]) -> None:
@@ -243,7 +243,7 @@ class LabelWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def expect_choices(reward: str, truth: str, shaping: float | None) -> None:
-    """Refuses arguments that mean nothing."""
+    """Rejects invalid arguments."""
     if reward not in ("machine", "environment"):
         raise ValueError(f"reward is 'machine' or 'environment', not {reward!r}")
     if truth not in ("environment", "machine"):
@@ -261,6 +261,6 @@ def signature_of(env: Any, given: Signature | Iterable[str] | None) -> Signature
         single = hasattr(env, "get_wrapper_attr")
         signature: Signature = env.get_wrapper_attr("signature") if single else env.signature
     except AttributeError:
-        message = "the environment does not say what can be observed: give a `signature`, the list of all labels"
+        message = "the environment has no attribute `signature`: pass `signature`, the list of all labels"
         raise WorldError(message) from None
     return signature

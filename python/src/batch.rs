@@ -45,8 +45,16 @@ pub struct Monitors {
     monitors: Vec<form_core::Monitor>,
 }
 
+#[pymethods]
+impl BoundMachine {
+    /// `n` monitors that are stepped together.
+    fn monitors(slf: Bound<'_, Self>, n: usize) -> PyResult<Monitors> {
+        Monitors::start(slf.unbind(), n)
+    }
+}
+
 impl Monitors {
-    pub fn start(machine: Py<BoundMachine>, n: usize) -> PyResult<Self> {
+    fn start(machine: Py<BoundMachine>, n: usize) -> PyResult<Self> {
         let bound = machine.get().bound.clone();
         let ids = machine.get().signature.get().ids.clone();
         let mut monitors = Vec::new();
@@ -278,7 +286,7 @@ impl Monitors {
         })?;
         if table.shape() != [n, atoms] {
             return Err(PyValueError::new_err(format!(
-                "expected labels of shape ({n}, {atoms}), one row a monitor and one column an atom, not {:?}",
+                "expected labels of shape ({n}, {atoms}), one row per monitor and one column per atom, not {:?}",
                 table.shape()
             )));
         }

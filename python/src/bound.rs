@@ -6,11 +6,9 @@ use form_core::StateId;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::batch::Monitors;
 use crate::errors;
 use crate::logic::Signature;
 use crate::machine::Machine;
-use crate::monitor::Monitor;
 
 /// A machine compiled for a signature: what monitors run.
 ///
@@ -64,16 +62,6 @@ impl BoundMachine {
             .texts(self.bound.progress_atoms(state)))
     }
 
-    /// A monitor at the initial state.
-    fn monitor(slf: Bound<'_, Self>) -> Monitor {
-        Monitor::start(slf.unbind())
-    }
-
-    /// So many monitors, which are stepped together.
-    fn monitors(slf: Bound<'_, Self>, n: usize) -> PyResult<Monitors> {
-        Monitors::start(slf.unbind(), n)
-    }
-
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| {
             let other = other.get();
@@ -100,6 +88,14 @@ impl BoundMachine {
     ) -> (Bound<'py, PyAny>, (Py<Machine>, Py<Signature>)) {
         let parts = (self.machine.clone_ref(py), self.signature.clone_ref(py));
         (py.get_type::<Self>().into_any(), parts)
+    }
+}
+
+#[pymethods]
+impl Machine {
+    /// The machine, compiled for a signature.
+    fn bind(slf: Bound<'_, Self>, signature: Py<Signature>) -> PyResult<BoundMachine> {
+        BoundMachine::new(slf.unbind(), signature)
     }
 }
 

@@ -17,7 +17,7 @@ pub fn replace<T>(
     let Some(name) = path.file_name() else {
         return Err(failed(std::io::ErrorKind::IsADirectory.into()));
     };
-    // A file would take its place: whoever may do that would have no /dev/null any more.
+    // A pipe or device, such as /dev/null, would be replaced by a file.
     let kind = path.metadata().map(|found| found.file_type());
     if kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
         let problem = "a pipe or a device, not a file";

@@ -18,7 +18,7 @@ use crate::logic::Signature;
 use crate::machine::Machine;
 use crate::trace::{Trace, read_traces};
 
-/// How often Python is asked whether somebody pressed Ctrl-C.
+/// The interval at which Python checks for Ctrl-C.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Learns the smallest machine from traces that keep coming.
@@ -210,7 +210,7 @@ fn watched<T: Send>(
     std::thread::scope(|scope| {
         let (done, waiting) = channel();
         let worker = scope.spawn(move || {
-            // Whoever waits for it may have been told to stop waiting.
+            // The receiver may be gone after an interrupt.
             let _ = done.send(work());
         });
         // A receiver is not for several threads, and here only one has it at a time.

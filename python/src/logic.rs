@@ -59,7 +59,7 @@ impl Signature {
         id.map(AtomId::index).map_err(|error| errors::core(&error))
     }
 
-    /// An observation as a row of booleans, one an atom.
+    /// An observation as a row of booleans, one per atom.
     ///
     /// >>> from formrl import Signature
     /// >>> Signature(["a", "b", "c"]).encode({"c", "a"}).tolist()
@@ -128,7 +128,7 @@ impl Signature {
 }
 
 impl Signature {
-    /// One boolean an atom.
+    /// One boolean per atom.
     pub fn row(&self, set: &AtomSet) -> Vec<bool> {
         self.ids.iter().map(|id| set.contains(*id)).collect()
     }
@@ -211,7 +211,7 @@ fn from_row(ids: &[AtomId], row: &PyReadonlyArray1<'_, bool>) -> PyResult<AtomSe
         return Err(errors::raise(
             Class::Label,
             &format!(
-                "expected a row of {} booleans, one an atom of the signature, got {}",
+                "expected a row of {} booleans, one per atom of the signature, got {}",
                 ids.len(),
                 row.len()
             ),

@@ -15,7 +15,6 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple, PyType};
 
-use crate::bound::BoundMachine;
 use crate::errors::{self, record};
 use crate::files;
 use crate::logic::Signature;
@@ -222,19 +221,6 @@ impl Machine {
     fn renamed(&self, name: &str) -> PyResult<Self> {
         let renamed = (*self.machine).clone().renamed(name);
         renamed.map(Self::of).map_err(|error| errors::core(&error))
-    }
-
-    /// The machine compiled for what can be observed.
-    fn bind(&self, py: Python<'_>, signature: Py<Signature>) -> PyResult<BoundMachine> {
-        BoundMachine::new(
-            Py::new(
-                py,
-                Self {
-                    machine: self.machine.clone(),
-                },
-            )?,
-            signature,
-        )
     }
 
     /// What is wrong with the machine, as a `Report`; without a signature, over any objects.

@@ -16,7 +16,7 @@ type Place<'py> = (
     Bound<'py, PyArray1<bool>>,
 );
 
-/// A run of a machine that is fed what an environment observes, one observation a step.
+/// A run of a machine that is fed what an environment observes, one observation per step.
 ///
 /// Empty observations and repetitions of the last one do not count, as in traces.
 ///
@@ -38,8 +38,16 @@ pub struct Monitor {
     monitor: form_core::Monitor,
 }
 
+#[pymethods]
+impl BoundMachine {
+    /// A monitor in the initial state.
+    fn monitor(slf: Bound<'_, Self>) -> Monitor {
+        Monitor::start(slf.unbind())
+    }
+}
+
 impl Monitor {
-    pub fn start(machine: Py<BoundMachine>) -> Self {
+    fn start(machine: Py<BoundMachine>) -> Self {
         let bound = machine.get().bound.clone();
         let monitor = form_core::Monitor::new(&bound);
         Self {
@@ -110,7 +118,7 @@ impl Monitor {
         self.texts(self.monitor.newest())
     }
 
-    /// `seen` as a row of booleans, one an atom of the signature.
+    /// `seen` as a row of booleans, one per atom of the signature.
     #[getter]
     fn seen_row<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         PyArray1::from_vec(py, self.labels().row(self.monitor.seen()))

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::errors::{Class, raise};
 
 /// Logits, values, and what is remembered.
-type Answer<'py> = (
+type OutputArrays<'py> = (
     Bound<'py, PyArray2<f32>>,
     Bound<'py, PyArray1<f32>>,
     Bound<'py, PyArray2<f32>>,
@@ -68,7 +68,7 @@ impl Policy {
         self.network.actions()
     }
 
-    /// Logits, values and, with memory, the states after them. Images are bytes and vectors numbers, a row a sample; without a
+    /// Logits, values and, with memory, the states after them. Images are bytes and vectors numbers, one row per sample; without a
     /// `state`, nothing is remembered.
     #[pyo3(signature = (images=None, vectors=None, state=None))]
     fn evaluate<'py>(
@@ -77,7 +77,7 @@ impl Policy {
         images: Option<PyReadonlyArrayDyn<'py, u8>>,
         vectors: Option<PyReadonlyArray2<'py, f32>>,
         state: Option<PyReadonlyArray2<'py, f32>>,
-    ) -> PyResult<Answer<'py>> {
+    ) -> PyResult<OutputArrays<'py>> {
         let samples = self.samples(images.as_ref(), vectors.as_ref())?;
         let images = images.as_ref().map(PyReadonlyArrayDyn::as_slice);
         let vectors = vectors.as_ref().map(PyReadonlyArray2::as_slice);
@@ -106,7 +106,7 @@ impl Policy {
         ))
     }
 
-    /// The probabilities of the actions, a row a sample, for the arguments of `evaluate`.
+    /// The probabilities of the actions, one row per sample, for the arguments of `evaluate`.
     #[pyo3(signature = (images=None, vectors=None, state=None))]
     fn probabilities<'py>(
         &mut self,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use form_core::AtomId;
 use form_env::{
-    Actions, Frame, GridWorlds, Maps, Outcome, Split, Starts, View, WorldOptions, Worlds as _,
-    builtin_tasks,
+    Actions, EpisodeOutcome, Frame, GridWorlds, Maps, Split, Starts, View, WorldOptions,
+    Worlds as _, builtin_tasks,
 };
 use numpy::{
     PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2,
@@ -256,9 +256,10 @@ impl Worlds {
             }
             for world in 0..n {
                 let outcome = worlds.outcome(world);
-                rewards[world] = f64::from(u8::from(outcome == Outcome::Goal));
-                terminated[world] = matches!(outcome, Outcome::Goal | Outcome::DeadEnd);
-                truncated[world] = outcome == Outcome::OutOfTime;
+                rewards[world] = f64::from(u8::from(outcome == EpisodeOutcome::Goal));
+                terminated[world] =
+                    matches!(outcome, EpisodeOutcome::Goal | EpisodeOutcome::DeadEnd);
+                truncated[world] = outcome == EpisodeOutcome::OutOfTime;
             }
             // A world that stands still since its end has had its reward.
             for world in over {
@@ -319,7 +320,7 @@ impl Worlds {
         Ok(Frame::of_world(&copy).to_text(colours))
     }
 
-    /// A world as pixels, so many a cell.
+    /// A world as pixels, `scale` per cell.
     #[pyo3(signature = (world, scale=32))]
     fn to_rgb<'py>(
         &self,
@@ -387,7 +388,7 @@ impl Worlds {
 
     fn read_actions(&mut self, actions: &PyReadonlyArray1<'_, i64>) -> PyResult<()> {
         let (given, known) = (actions.as_array(), self.worlds.actions().len());
-        expect("actions, one a world", self.actions.len(), given.len())?;
+        expect("actions, one per world", self.actions.len(), given.len())?;
         for (read, given) in self.actions.iter_mut().zip(given) {
             *read = u8::try_from(*given)
                 .ok()
@@ -443,7 +444,7 @@ fn start_next(worlds: &mut GridWorlds, which: &[usize]) -> form_env::Result<()> 
     worlds.start_all(episodes)
 }
 
-/// One boolean an atom.
+/// One boolean per atom.
 fn write_labels(worlds: &GridWorlds, ids: &[AtomId], world: usize, labels: &mut [bool]) {
     let row = &mut labels[world * ids.len()..][..ids.len()];
     row.fill(false);

@@ -7,7 +7,7 @@ import pytest
 
 import formrl
 from formrl import Edge, Machine, Signature
-from formrl.whole_files import write_whole
+from formrl.atomic_files import write_atomic
 
 
 def test_parts(machine: Machine) -> None:
@@ -137,5 +137,5 @@ def test_pipes_are_not_replaced_by_files(machine: Machine, tmp_path: Path) -> No
     with pytest.raises(formrl.FormError, match="a pipe or a device"):
         machine.write(pipe)
     with pytest.raises(OSError, match="a pipe or a device"):
-        write_whole(pipe, b"1")
+        write_atomic(pipe, b"1")
     assert pipe.is_fifo()

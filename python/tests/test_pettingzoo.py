@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pettingzoo")
 
-from errands import KEYS_MACHINE, MACHINE, Errands
+from key_and_door import KEYS_MACHINE, MACHINE, Errands
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 
 import formrl

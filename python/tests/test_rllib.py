@@ -13,14 +13,14 @@ import pytest
 ray = pytest.importorskip("ray")
 pytest.importorskip("torch")
 
-from errands import KEYS_MACHINE, MACHINE, Errands
+from key_and_door import KEYS_MACHINE, MACHINE, Errands
 
 import formrl
-from formrl.cast import survivors
+from formrl.agent_assignment import survivors
 from formrl.rllib import Iteration, MachineMultiAgentEnv, Training, train
 
 ERRANDS, KEYS = formrl.Machine.parse(MACHINE), formrl.Machine.parse(KEYS_MACHINE)
-# The same errands in the wrong order.
+# The same sub-tasks in the wrong order.
 SWAPPED = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u1 : door\nu1 -> u_acc : key")
 
 
@@ -75,7 +75,7 @@ def test_the_machine_is_learnt_and_broadcast_and_policies_exploit_it(cluster: No
 
         # All runners play with the machine, the one that was started again, too, and have its modules and no others.
         def ask(runner: Any) -> Any:
-            machines = None if runner.env is None else [env.unwrapped.cast.machine for env in runner.env.envs]
+            machines = None if runner.env is None else [env.unwrapped.assignment.machine for env in runner.env.envs]
             return machines, sorted(runner.module.keys())
 
         seen = training.algorithm.env_runner_group.foreach_env_runner(ask)
@@ -91,7 +91,7 @@ def test_policies_whose_sub_task_survives_keep_their_weights(cluster: None) -> N
     try:
         before = training.algorithm.learner_group.get_weights()
         assert training.names == {"u0": "policy_0", "u1": "policy_1"}
-        # The errands are the same, in another order; a third is new.
+        # Two sub-tasks are the same, in another order; a third is new.
         longer = "initial u0\naccept u_acc\nu0 -> u1 : key\nu1 -> u2 : door\nu2 -> u_acc : key and not door"
         kept = training.set_machine(formrl.Machine.parse(longer))
         assert kept == {"u0": "policy_1", "u1": "policy_0"}

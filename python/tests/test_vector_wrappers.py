@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from errands import KEYS_MACHINE, MACHINE, Errands
+from key_and_door import KEYS_MACHINE, MACHINE, Errands
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import formrl

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("gymnasium")
 
-from errands import KEYS_MACHINE, MACHINE, Errands
+from key_and_door import KEYS_MACHINE, MACHINE, Errands
 from gymnasium.utils.env_checker import check_env
 
 import formrl

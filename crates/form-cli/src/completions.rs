@@ -1,13 +1,13 @@
-//! `form completions`: what a shell needs to complete the commands, their options and what they take.
+//! `form completions`: the completion scripts of shells.
 
 use anyhow::Result;
 use clap_complete::{Shell, generate};
 
 use crate::{Answer, output};
 
-/// Print what a shell needs to complete these commands
+/// Print the completion script of a shell
 ///
-/// The script goes to standard output: put it where the shell looks for such scripts, or source it.
+/// Save the output where the shell looks for completions, or source it.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form completions bash > ~/.local/share/bash-completion/completions/form\n  form completions zsh > ~/.zfunc/_form\n  form completions fish > ~/.config/fish/completions/form.fish"

@@ -1,4 +1,4 @@
-//! `form doctor`: what is here of all that the program can make use of, and how to get the rest.
+//! `form doctor`: which optional programs and packages are installed, and how to get the others.
 
 mod host;
 mod program;
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::{Answer, output};
 
-/// Say what is missing for the optional parts, and how to get it
+/// Check the installation: optional programs and packages, and how to get missing ones
 ///
-/// That is other solvers, Python and its packages, a browser for tests; and what the program finds on this computer. Only what the core cannot do without makes the exit code 1; all else is optional. Programs are looked for on the path and asked for
-/// their version. One that does not answer within some seconds is left alone and said to be so.
+/// Checks the core, the solvers clingo and ILASP, Python and its packages, and the programs of the page tests. Only a failure of the
+/// core makes the exit code 1. Programs on the PATH are asked for their versions, with a time limit.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  form doctor\n  form doctor --json")]
 pub struct Args {
@@ -25,64 +25,64 @@ pub struct Args {
     json: bool,
 }
 
-/// Something that the program can make use of.
-struct Part {
+/// A component that the program can use.
+struct Component {
     name: &'static str,
     state: State,
     /// What it is for.
     purpose: &'static str,
-    /// How to get it, or what to do without it.
+    /// How to get it.
     advice: &'static str,
-    /// Whether the core does without it.
+    /// Whether the core works without it.
     optional: bool,
 }
 
-/// Whether something is here.
+/// Whether a component works.
 #[derive(Debug, PartialEq, Eq)]
 enum State {
-    /// It is: a version, a number, and where, if that can be said.
+    /// Found: its version or size, and its path if known.
     Here { what: String, path: Option<PathBuf> },
-    /// It is not.
+    /// Not found.
     Missing,
-    /// It is, and is too old.
+    /// Found, but too old.
     TooOld { what: String, least: &'static str },
-    /// It is, and does not work: what it said, or that it said nothing.
+    /// Found, but not working: the error, or that there was no answer.
     Broken { path: Option<PathBuf>, why: String },
 }
 
-/// How long a program may take to say its version.
+/// The time limit for a program to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub fn run(args: &Args) -> Result<Answer> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut parts = host::parts();
-    parts.extend(programs(&path));
-    parts.extend(python::parts(&path));
+    let mut components = host::components();
+    components.extend(programs(&path));
+    components.extend(python::components(&path));
     let works =
-        (parts.iter()).all(|part| part.optional || matches!(part.state, State::Here { .. }));
+        (components.iter()).all(|part| part.optional || matches!(part.state, State::Here { .. }));
     if args.json {
-        let parts: Vec<Value> = parts.iter().map(Part::to_json).collect();
+        let components: Vec<Value> = components.iter().map(Component::to_json).collect();
         output::print_json(&json!({
             "works": works,
             "version": env!("CARGO_PKG_VERSION"),
-            "parts": parts,
+            "parts": components,
         }))?;
     } else {
         let mut text = format!("form {}\n", env!("CARGO_PKG_VERSION"));
-        for part in &parts {
+        for part in &components {
             text += &part.to_text();
         }
         text += match works {
-            true => "what the core needs is here; what is missing is optional\n",
-            false => "something that the core needs does not work: see the lines with `!`\n",
+            true => "the core works; what is missing is optional\n",
+            false => "the core does not work: see the lines with `!`\n",
         };
         output::print(&text)?;
     }
     Ok(if works { Answer::Yes } else { Answer::No })
 }
 
-/// The programs that something here calls.
-fn programs(path: &OsStr) -> Vec<Part> {
+/// The external programs.
+fn programs(path: &OsStr) -> Vec<Component> {
     let asked = |names: &[&str], argument: &str| match program::find(names, path) {
         None => State::Missing,
         Some(found) => match program::ask(&found, &[argument], PATIENCE) {
@@ -96,7 +96,7 @@ fn programs(path: &OsStr) -> Vec<Part> {
             },
         },
     };
-    let part = |name, state, purpose, advice| Part {
+    let component = |name, state, purpose, advice| Component {
         name,
         state,
         purpose,
@@ -104,37 +104,37 @@ fn programs(path: &OsStr) -> Vec<Part> {
         optional: true,
     };
     vec![
-        part(
+        component(
             "clingo",
             asked(&["clingo"], "--version"),
-            "form learn --solver clingo, and for running what form show --format asp prints; the built-in solver needs no other",
+            "form learn --solver clingo, and to run the output of form show --format asp; the built-in solver does not need it",
             "Debian's package gringo, conda's clingo, or potassco.org/clingo",
         ),
-        part(
+        component(
             "ILASP",
             asked(&["ILASP"], "--version"),
-            "form learn --solver ilasp, as in the paper; the built-in solver needs no other",
+            "form learn --solver ilasp, as in the paper; the built-in solver does not need it",
             "ilasp.com/download",
         ),
-        part(
+        component(
             "Chromium",
             asked(
                 &["chromium", "chromium-browser", "google-chrome"],
                 "--version",
             ),
-            ".ci/report, the tests of the page of a run; the page itself opens in any browser",
+            ".ci/report, the tests of the report page; the page itself opens in any browser",
             "Debian's package chromium",
         ),
-        part(
+        component(
             "Node.js",
             asked(&["node", "nodejs"], "--version"),
-            ".ci/report, the tests of the page of a run",
+            ".ci/report, the tests of the report page",
             "Debian's package nodejs, or nodejs.org: 20.10 or newer",
         ),
     ]
 }
 
-impl Part {
+impl Component {
     fn to_text(&self) -> String {
         let at = |path: &Option<PathBuf>| match path {
             Some(path) => format!(" ({})", path.display()),
@@ -142,7 +142,7 @@ impl Part {
         };
         let (mark, found) = match &self.state {
             State::Here { what, path } => ("+", format!("{what}{}", at(path))),
-            State::Missing => ("-", "not here".to_owned()),
+            State::Missing => ("-", "not found".to_owned()),
             State::TooOld { what, least } => ("-", format!("{what} is too old, {least} is needed")),
             State::Broken { path, why } => ("-", format!("does not work: {why}{}", at(path))),
         };
@@ -183,21 +183,25 @@ mod tests {
 
     #[test]
     fn only_what_is_needed_is_marked_as_such() {
-        let part = |state, optional| Part {
+        let component = |state, optional| Component {
             name: "thing",
             state,
             purpose: "something",
             advice: "somewhere",
             optional,
         };
-        let missing = part(State::Missing, true).to_text();
+        let missing = component(State::Missing, true).to_text();
         assert!(missing.starts_with("- thing") && missing.contains("get it: somewhere"));
-        assert!(part(State::Missing, false).to_text().starts_with("! thing"));
+        assert!(
+            component(State::Missing, false)
+                .to_text()
+                .starts_with("! thing")
+        );
         let here = State::Here {
             what: "1.0".to_owned(),
             path: None,
         };
-        let here = part(here, false).to_text();
+        let here = component(here, false).to_text();
         assert!(here.starts_with("+ thing") && here.contains("1.0") && !here.contains("get it"));
     }
 }

@@ -1,4 +1,4 @@
-//! `form draw`: pictures of worlds, of episodes in them, and of the policies of a run at work.
+//! `form draw`: pictures of worlds and of episodes, random, solved, or played by the policies of a run.
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use form_env::{Action, Frame, GridWorld, Stream, Walk, generator, solution};
-use form_lab::{Recording, TrainedRun};
+use form_lab::{Recording, SavedRun};
 use rand::RngExt;
 
 use crate::output::count;
 use crate::{Answer, input, output, world};
 
-/// Draw a world, an episode in it, or the policies of a run at work
+/// Draw a world, an episode in it, or an episode played by the policies of a run
 ///
-/// The format is told from the name of the output file; without one it is printed as text. Of a task: the world as text, SVG or PNG, an
-/// episode as an animated SVG or GIF. Of a run: an episode that its policies play now, with the machine, its state and its buffer beside
-/// the world, as an animated SVG or GIF, as a PNG of its end with the way it took, or as text.
+/// The extension of the output file selects the format; without a file, text is printed. For a task: the world as text, SVG or PNG, an
+/// episode as an animated SVG or GIF. For a run: an episode that its policies play now, with the machine and its buffer beside the
+/// world, as an animated SVG or GIF, as a PNG of its end with the path, or as text.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form draw all-yellow\n  form draw green-but-one --seed 7 --map 3 -o map.svg\n  form draw blue-all-yellow-7 --episode solved -o episode.gif\n  form draw examples/two_rooms.toml --episode random --steps 200 -o walk.svg\n  form draw runs/all-yellow-form-1 -o episode.gif\n  form draw runs/all-yellow-form-1 --held-out --map 3 --greedy -o episode.svg"
@@ -25,13 +25,13 @@ use crate::{Answer, input, output, world};
 pub struct Args {
     #[command(flatten)]
     world: world::WorldArgs,
-    /// Draw an episode: the shortest way to complete the task, or random actions
+    /// Draw an episode
     #[arg(long, value_enum, value_name = "WHICH")]
     episode: Option<Episode>,
-    /// The most steps that are drawn [default: 100 with random actions, 500 of a run]
+    /// The maximum number of steps drawn [default: 100 with random actions, 500 for a run]
     #[arg(long, value_name = "N", value_parser = input::whole::<usize>)]
     steps: Option<usize>,
-    /// Pixels a cell, for PNG and GIF
+    /// Pixels per cell, for PNG and GIF
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = input::whole::<usize>)]
     scale: usize,
     /// Write to a file (.txt, .svg, .png, .gif)
@@ -41,16 +41,16 @@ pub struct Args {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Episode {
-    /// The shortest way to complete the task
+    /// A shortest solution
     Solved,
     /// Random actions
     Random,
 }
 
-/// Of the search for a shortest way: some seconds, some hundred megabytes.
+/// The maximum number of search nodes: some seconds, some hundred megabytes.
 const MOST_SITUATIONS: usize = 5_000_000;
 
-/// The steps of a run's episode that are drawn where nothing is said: longer ones are those that fail, and go on and on.
+/// The default number of steps drawn for a run: longer episodes fail.
 const STEPS_OF_A_RUN: usize = 500;
 
 pub fn run(args: &Args) -> Result<Answer> {
@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Result<Answer> {
             bail!("an episode is drawn into an SVG or GIF file: -o FILE.svg or -o FILE.gif")
         }
         (Some(path), _, None) => bail!(
-            "{}: the name does not say the format: end it in .txt, .svg, .png or .gif",
+            "{}: unknown extension: use .txt, .svg, .png or .gif",
             path.display()
         ),
     };
@@ -93,10 +93,10 @@ pub fn run(args: &Args) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
-/// Draws an episode that the policies of a run play.
-fn draw_run(args: &Args, run: &TrainedRun) -> Result<Answer> {
+/// Draws an episode played by the policies of a run.
+fn draw_run(args: &Args, run: &SavedRun) -> Result<Answer> {
     if args.episode.is_some() {
-        bail!("--episode: the episodes of a run are played by its policies: leave it out");
+        bail!("--episode: the policies of a run play its episodes: remove this option");
     }
     let path = (args.output.as_deref()).filter(|path| *path != Path::new("-"));
     let extension = (path.and_then(Path::extension)).map(OsStr::to_ascii_lowercase);
@@ -108,13 +108,13 @@ fn draw_run(args: &Args, run: &TrainedRun) -> Result<Answer> {
         (_, Some("gif")) => recording.to_gif(args.scale, most)?,
         (_, Some("png")) => recording.to_png(args.scale, most)?,
         (Some(path), _) => bail!(
-            "{}: the name does not say the format: end it in .txt, .svg, .png or .gif",
+            "{}: unknown extension: use .txt, .svg, .png or .gif",
             path.display()
         ),
     };
     output::write_bytes(args.output.as_deref(), &written)?;
     if path.is_some() {
-        output::remark(&format!("{}: {}", recording.title(), recording.ending()));
+        output::remark(&format!("{}: {}", recording.title(), recording.outcome()));
         if recording.steps() > most && extension.is_some_and(|end| end != "txt") {
             output::remark(&format!(
                 "the first {} are drawn: --steps N draws more",
@@ -129,12 +129,12 @@ fn walk<'a>(args: &Args, world: &'a GridWorld, episode: Episode) -> Result<Walk<
     let actions: Vec<usize> = match episode {
         Episode::Solved => {
             let way = solution(world, MOST_SITUATIONS).context(
-                "the shortest way was not found: there is too much to visit; try --episode random",
+                "no shortest solution was found within the search limit; try --episode random",
             )?;
             let limit = world.task().steps() as usize;
             if way.len() > limit {
                 bail!(
-                    "the shortest way has {} steps, an episode {limit}",
+                    "a shortest solution has {} steps, the limit is {limit}",
                     way.len()
                 );
             }

@@ -1,4 +1,4 @@
-//! `form eval`: how good the policies of a run are, on the maps they were trained on and on maps that were held out.
+//! `form eval`: evaluate the policies of a run on training maps and on held-out maps.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,20 +6,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use form_env::Split;
 use form_lab::{
-    Arena, Evaluation, EvaluationPlan, GridArena, Interval, PlayDisplay, TrainedRun, Watcher,
-    evaluate_watched,
+    EnvFactory, Evaluation, EvaluationPlan, GridEnvFactory, Interval, PlayCallback, PlayDisplay,
+    SavedRun, evaluate_with,
 };
-use form_rl::{Choice, Roles};
+use form_rl::{AssignmentMode, Choice};
 use serde_json::json;
 
 use crate::output::count;
-use crate::{Answer, follow, input, output};
+use crate::{Answer, input, output, train_loop};
 
-/// Measure how good the policies of a run are, on the maps of its training and on held-out ones
+/// Evaluate the policies of a run, on its training maps and on held-out maps
 ///
-/// Plays whole episodes and says how many of those started completed the task, with 95 % confidence intervals, beside random play and
-/// the shortest solutions of the same episodes; then on which maps and in which machine states they fail. Actions are drawn as the
-/// policies say, or always the most probable ones (greedy). A run that is still training is measured as it is at present.
+/// Plays whole episodes and prints the success rate over all episodes started, with 95 % confidence intervals, beside random play and
+/// the shortest solutions of the same episodes; then the maps and machine states in which episodes fail. Actions are sampled from the
+/// policies, or greedy (the most probable action). A run that is still training is evaluated at its latest checkpoint.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form eval runs/all-yellow-form-1\n  form eval runs/all-yellow-form-1 --held-out --greedy --episodes 5000 --json"
@@ -29,14 +29,14 @@ pub struct Args {
     run: PathBuf,
     #[command(flatten)]
     episodes: EpisodeArgs,
-    /// What episodes and actions are drawn from
+    /// The seed of starts and actions
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = input::whole::<u64>)]
     seed: u64,
-    /// How many threads to use; the result does not depend on it
+    /// The number of threads; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
     threads: Option<usize>,
     /// Exit with 1 if the success rate of a row is below this
-    #[arg(long, value_name = "RATE", value_parser = follow::rate)]
+    #[arg(long, value_name = "RATE", value_parser = train_loop::rate)]
     require_success: Option<f64>,
     /// Print one JSON object
     #[arg(long)]
@@ -46,36 +46,36 @@ pub struct Args {
 /// Which episodes are played
 #[derive(clap::Args)]
 pub struct EpisodeArgs {
-    /// Episodes of every row [default: 1000]
+    /// Episodes per row [default: 1000]
     #[arg(long, value_name = "N", value_parser = input::at_most::<100_000>)]
     pub episodes: Option<usize>,
-    /// Only on held-out maps, which no training run sees
+    /// Only held-out maps, which no training run sees
     #[arg(long)]
     pub held_out: bool,
-    /// Only with the most probable actions
+    /// Only greedy actions: always the most probable one
     #[arg(long, conflicts_with = "sample")]
     pub greedy: bool,
-    /// Only with actions drawn as the policies say
+    /// Only sampled actions
     #[arg(long)]
     pub sample: bool,
 }
 
 impl EpisodeArgs {
-    /// Whether anything was asked for.
+    /// Whether any option was given.
     pub fn is_given(&self) -> bool {
         self.episodes.is_some() || self.held_out || self.greedy || self.sample
     }
 
-    /// What to play, row by row.
-    pub fn plans(&self, arena: &GridArena, seed: u64) -> Vec<EvaluationPlan> {
+    /// One plan per row.
+    pub fn plans(&self, envs: &GridEnvFactory, seed: u64) -> Vec<EvaluationPlan> {
         let mut splits = match self.held_out {
             true => vec![Split::HeldOut],
             false => vec![Split::Training, Split::HeldOut],
         };
-        // Who asks for held-out maps alone is told by an error.
-        if !self.held_out && !arena.holds_out() {
+        // With --held-out, this is an error later on.
+        if !self.held_out && !envs.holds_out() {
             splits.pop();
-            output::remark("the task has too few different maps for any to be held out");
+            output::remark("the task has too few different maps to hold some out");
         }
         let choices: &[Choice] = match (self.greedy, self.sample) {
             (true, _) => &[Choice::Greedy],
@@ -96,38 +96,38 @@ impl EpisodeArgs {
 
 pub fn run(args: &Args) -> Result<Answer> {
     input::use_threads(args.threads)?;
-    let run = TrainedRun::open(&args.run)?;
+    let run = SavedRun::open(&args.run)?;
     let path = args.run.display();
-    let arena = GridArena::new(&run.config).with_context(|| {
-        format!("{path}: this program does not have its world; in Rust, form_lab::evaluate does the same for any")
+    let envs = GridEnvFactory::new(&run.config).with_context(|| {
+        format!("{path}: the program does not have its world; use form_lab::evaluate in Rust")
     })?;
     let (config, machine) = (&run.config, &run.checkpoint.machine);
     let mut agents = run.agents()?;
     let rows = Rows::begin(args.json)?;
     if !args.json {
-        let iterations = count(usize::try_from(run.tally.iteration)?, "iteration");
-        let (task, method) = (arena.task().name(), config.method);
+        let iterations = count(usize::try_from(run.state.iteration)?, "iteration");
+        let (task, method) = (envs.task().name(), config.method);
         output::print(&format!("# {path}: {task} by {method}, after {iterations}"))?;
     }
-    let plans = args.episodes.plans(&arena, args.seed);
-    let rows = table(&plans, &rows, |plan, watcher| {
-        evaluate_watched(config, &arena, machine, &mut agents, plan, watcher)
+    let plans = args.episodes.plans(&envs, args.seed);
+    let rows = table(&plans, &rows, |plan, callback| {
+        evaluate_with(config, &envs, machine, &mut agents, plan, callback)
     })?;
-    let likely = likely(&arena, &run, &rows);
+    let likely = likely(&envs, &run, &rows);
     if !args.json {
         for reason in &likely {
             output::print(&format!("# likely: {reason}"))?;
         }
     }
     if args.json {
-        let has_machine = run.checkpoint.roles != Roles::Unaided;
+        let has_machine = run.checkpoint.mode != AssignmentMode::Unaided;
         output::print_json(&json!({
             "run": path.to_string(),
             "checkpoint": run.file().display().to_string(),
-            "task": arena.task().name(),
+            "task": envs.task().name(),
             "method": config.method,
-            "iterations": run.tally.iteration,
-            "steps": run.tally.steps,
+            "iterations": run.state.iteration,
+            "steps": run.state.steps,
             "machine": has_machine.then(|| machine.to_string()),
             "seed": args.seed,
             "evaluations": rows,
@@ -137,21 +137,20 @@ pub fn run(args: &Args) -> Result<Answer> {
     Ok(verdict(&rows, args.require_success))
 }
 
-/// What is likely to be the reason why episodes fail, where that can be known: what the policies of the states in which they do are
-/// not shown.
-fn likely(arena: &GridArena, run: &TrainedRun, rows: &[Evaluation]) -> Vec<String> {
+/// Likely reasons for failures: what the observations hide from the policies of the states in which episodes fail.
+fn likely(envs: &GridEnvFactory, run: &SavedRun, rows: &[Evaluation]) -> Vec<String> {
     let failing = |state: &str| {
         let mut states = rows.iter().flat_map(|row| &row.failures.states);
         states.any(|found| found.state == state)
     };
     let fails = rows.iter().any(|row| row.successes < row.episodes);
-    let spots = arena.blind_spots(&run.checkpoint.machine).into_iter();
+    let spots = envs.blind_spots(&run.checkpoint.machine).into_iter();
     (spots.filter(|spot| fails && spot.state.as_deref().is_none_or(failing)))
         .map(|spot| spot.reason)
         .collect()
 }
 
-/// Whether all rows are as good as was asked for.
+/// Whether all rows reach --require-success.
 pub fn verdict(rows: &[Evaluation], least: Option<f64>) -> Answer {
     match least.filter(|least| rows.iter().any(|row| row.success < *least)) {
         Some(least) => {
@@ -164,24 +163,24 @@ pub fn verdict(rows: &[Evaluation], least: Option<f64>) -> Answer {
     }
 }
 
-/// The rows that were played until now: what is left to say when somebody does not want to wait for the others.
+/// The rows played so far, which are printed if the command is interrupted.
 pub struct Rows {
     played: Arc<Mutex<Vec<Evaluation>>>,
     quiet: bool,
 }
 
 impl Rows {
-    /// None yet. Whoever is `quiet` prints all of them at the end. Ctrl-C ends the process from now on.
+    /// No rows yet; `quiet` prints them only at the end. From now on, Ctrl-C ends the process.
     pub fn begin(quiet: bool) -> Result<Self> {
         let played = Arc::<Mutex<Vec<Evaluation>>>::default();
         let rows = played.clone();
         input::end_on_interrupt(move || {
             let rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
-            let said = format!("interrupted after {}", count(rows.len(), "whole row"));
-            // Over what is left of a progress bar.
+            let said = format!("interrupted after {}", count(rows.len(), "complete row"));
+            // After the rest of a progress bar.
             output::remark(&format!("\n{said}"));
             if quiet {
-                // There is nobody left to tell if it fails.
+                // Standard output may be closed.
                 let _ = output::print_json(&json!({ "interrupted": true, "evaluations": *rows }));
             }
         })?;
@@ -189,11 +188,11 @@ impl Rows {
     }
 }
 
-/// Plays, and prints row by row what came of it unless all is to be printed at the end.
+/// Evaluates each plan, and prints one row per plan unless quiet.
 pub fn table(
     plans: &[EvaluationPlan],
     rows: &Rows,
-    mut evaluate: impl FnMut(&EvaluationPlan, Watcher<'_>) -> Result<Option<Evaluation>>,
+    mut evaluate: impl FnMut(&EvaluationPlan, PlayCallback<'_>) -> Result<Option<Evaluation>>,
 ) -> Result<Vec<Evaluation>> {
     let (kept, quiet) = (&rows.played, rows.quiet);
     let mut rows = Vec::new();
@@ -208,13 +207,13 @@ pub fn table(
             if plan.choice == Choice::Greedy {
                 GREEDY
             } else {
-                DRAWN
+                SAMPLED
             },
         ));
         let report = |progress| display.update(progress);
-        let row = evaluate(plan, Watcher::none().reporting_to(&report))?;
+        let row = evaluate(plan, PlayCallback::none().reporting_to(&report))?;
         drop(display);
-        // Whoever interrupts ends the process.
+        // An interrupt ends the process.
         let Some(row) = row else { break };
         (kept.lock().unwrap_or_else(PoisonError::into_inner)).push(row.clone());
         if !quiet && rows.is_empty() {
@@ -234,7 +233,7 @@ pub fn table(
     if !quiet && refuted > 0 {
         let episodes: u64 = rows.iter().map(|row| row.episodes).sum();
         output::print(&format!(
-            "# the machine was wrong about {refuted} of {}",
+            "# the machine misjudged {refuted} of {}",
             count(usize::try_from(episodes)?, "episode")
         ))?;
     }
@@ -243,10 +242,10 @@ pub fn table(
 
 const TRAINING: &str = "training";
 const HELD_OUT: &str = "held-out";
-const DRAWN: &str = "drawn";
+const SAMPLED: &str = "sampled";
 const GREEDY: &str = "greedy";
 
-/// The most maps that are named because most episodes fail on them.
+/// The maximum number of failing maps that are named.
 const MOST_MAPS: usize = 5;
 
 const HEADING: &str = "maps      actions  episodes  success  95 % interval  random   steps   95 % interval     shortest  ratio  dead ends  out of time  cut off";
@@ -254,7 +253,7 @@ const HEADING: &str = "maps      actions  episodes  success  95 % interval  rand
 fn names(row: &Evaluation) -> (&'static str, &'static str) {
     (
         if row.held_out { HELD_OUT } else { TRAINING },
-        if row.greedy { GREEDY } else { DRAWN },
+        if row.greedy { GREEDY } else { SAMPLED },
     )
 }
 
@@ -268,7 +267,7 @@ fn line(row: &Evaluation) -> String {
     };
     let steps = |interval: Interval| format!("{:.1} to {:.1}", interval.low, interval.high);
     let dash = || "–".to_owned();
-    // What was proven only in part is a bound, in the direction that it holds.
+    // If some searches reached their limit, these are bounds.
     let (least, most) = if row.shortest_exact {
         ("", "")
     } else {
@@ -294,14 +293,14 @@ fn line(row: &Evaluation) -> String {
     )
 }
 
-/// Says on which maps and in which machine states episodes fail.
+/// Prints the maps and machine states in which episodes fail.
 fn explain(row: &Evaluation) -> Result<()> {
     let (maps, actions) = names(row);
     let mut said = row.failures.worst_maps(MOST_MAPS);
     said.extend(row.failures.by_state());
     if row.impossible > 0 {
         said.push(format!(
-            "{} cannot be completed in the steps allowed",
+            "{} cannot be completed within the step limit",
             count(usize::try_from(row.impossible)?, "episode")
         ));
     }

@@ -1,7 +1,7 @@
-//! The commands of the binary `form`: one file a subcommand, each a thin layer over the libraries.
+//! The commands of the binary `form`: one file per subcommand, each a thin layer over the libraries.
 //!
-//! [`main_with`] is all there is to see: the binary calls it, and so does the Python package. A process calls it once, since it
-//! may take over Ctrl-C, standard input and the threads.
+//! [`main_with`] is the whole API: the binary and the Python package call it. A process may call it once, because it takes over Ctrl-C,
+//! standard input and the thread pool.
 
 mod bench;
 mod check;
@@ -11,13 +11,12 @@ mod diff;
 mod doctor;
 mod draw;
 mod eval;
-mod follow;
 mod ground;
+mod help;
 mod input;
 mod learn;
 mod man;
 mod output;
-mod overview;
 mod play;
 mod record;
 mod report;
@@ -26,6 +25,7 @@ mod show;
 mod tasks;
 mod traces;
 mod train;
+mod train_loop;
 mod transfer;
 mod world;
 
@@ -66,13 +66,15 @@ enum Command {
     Man(man::Args),
 }
 
-/// What a command came to.
+/// The answer of a command, which decides the exit code.
 enum Answer {
+    /// Exit code 0.
     Yes,
+    /// Exit code 1.
     No,
 }
 
-/// Runs the command that the arguments, the first being the program's own name, ask for.
+/// Runs the command of these arguments; the first one is the name of the program.
 ///
 /// The exit code: 0 done, 1 the answer is "no", 2 bad input or usage.
 pub fn main_with(args: impl IntoIterator<Item = OsString>) -> u8 {
@@ -82,19 +84,19 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> u8 {
     let code = match asked {
         Ok(cli) => run(&cli.command),
         Err(asked) => {
-            // If even that cannot be written, there is nobody to tell.
+            // Standard error may be closed.
             let _ = asked.print();
             u8::try_from(asked.exit_code()).unwrap_or(2)
         }
     };
-    // A module of Python does not see the end of the process.
+    // In Python, the process does not end here.
     let _ = std::io::stdout().flush();
     code
 }
 
 /// All commands and their options.
 fn command() -> clap::Command {
-    overview::arranged(Cli::command())
+    help::grouped(Cli::command())
 }
 
 fn run(command: &Command) -> u8 {

@@ -1,4 +1,4 @@
-//! `form man`: the manual pages, made from the same words as `--help`.
+//! `form man`: the manual pages, generated from the help texts.
 
 use std::path::PathBuf;
 
@@ -10,18 +10,18 @@ use serde_json::json;
 use crate::output::count;
 use crate::{Answer, output};
 
-/// Print the manual page, or write one of every command into a folder
+/// Print the manual page of `form`, or write one page per command into a folder
 ///
-/// Without a folder it is the page of `form` itself. A folder called man1 below one that `man` looks into makes `man form-train` work.
+/// With a folder named man1 on the MANPATH, `man form-train` works.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form man | man -l -\n  form man --out ~/.local/share/man/man1"
 )]
 pub struct Args {
-    /// The folder for all pages; it is made if it is not there
+    /// The folder of the pages, which is created if needed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print one JSON object about what was written
+    /// Print one JSON object with the pages written
     #[arg(long, requires = "out")]
     json: bool,
 }
@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         return Ok(Answer::Yes);
     };
     std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        .with_context(|| format!("cannot create the folder {}", folder.display()))?;
     for (name, page) in &pages {
         output::write_bytes(Some(&folder.join(name)), page)?;
     }
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
-/// The names of all pages and what is on them, that of the program first.
+/// All pages by name, that of the program first.
 fn pages() -> Result<Vec<(String, Vec<u8>)>> {
     let mut program = crate::command().disable_help_subcommand(true);
     program.build();
@@ -63,7 +63,7 @@ fn pages() -> Result<Vec<(String, Vec<u8>)>> {
     Ok(pages)
 }
 
-/// One page. The examples are a section of their own, line by line as they are typed.
+/// One page. Examples are a section of their own, printed verbatim.
 fn page(command: &Command) -> Result<Vec<u8>> {
     let after = command.get_after_help().map(ToString::to_string);
     let man = Man::new(command.clone())
@@ -92,7 +92,7 @@ fn page(command: &Command) -> Result<Vec<u8>> {
     Ok(page)
 }
 
-/// A line as roff shows it letter by letter.
+/// Escapes a line for roff.
 fn verbatim(line: &str) -> String {
     let line = line.replace('\\', "\\e").replace('-', "\\-");
     match line.starts_with(['.', '\'']) {

@@ -1,4 +1,4 @@
-//! `form play`: walk a world with the keyboard, or watch the policies of a run, the machine beside it.
+//! `form play`: play a world with the keyboard, or watch the policies of a run, with the machine beside it.
 
 mod game;
 mod screen;
@@ -16,11 +16,11 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use crate::{Answer, input, world};
 use game::Game;
 
-/// Walk the worlds of a task with the keyboard, or watch the policies of a run, the machine beside them
+/// Play a task with the keyboard, or watch the policies of a run, with the machine beside it
 ///
-/// The machine's state and its buffer are shown, too. In a task, arrows (or h, l and k) turn and walk; p, d, t and e pick up, drop, toggle
-/// and say done, as in MiniGrid; r starts again, n goes to the next map, q leaves. Of a run, space stops and goes on, the arrows go step by
-/// step, + and - change the speed, r starts again, n plays on the next map, q leaves.
+/// Shows the state of the machine and its buffer. In a task, the arrows (or h, l and k) turn and walk; p, d, t and e are pick up, drop,
+/// toggle and done, as in MiniGrid; r restarts, n goes to the next map, q quits. In a run, space pauses and plays, the arrows step, +
+/// and - change the speed, r restarts, n goes to the next map, q quits.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form play all-yellow\n  form play green-but-one --seed 7 --held-out\n  form play all-yellow-4 --machine examples/all_yellow.form\n  form play runs/all-yellow-form-1\n  form play runs/all-yellow-form-1 --held-out --map 3 --greedy"
@@ -28,7 +28,7 @@ use game::Game;
 pub struct Args {
     #[command(flatten)]
     world: world::WorldArgs,
-    /// Of a task: show this machine, a learnt one perhaps, in place of the task's own
+    /// For a task: show this machine instead of the task's own
     #[arg(long, value_name = "FILE")]
     machine: Option<PathBuf>,
 }
@@ -36,7 +36,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Answer> {
     if let Some(run) = args.world.run()? {
         if args.machine.is_some() {
-            bail!("--machine: a run has a machine of its own: leave it out");
+            bail!("--machine: a run has its own machine: remove this option");
         }
         let mut watch = watch::Watch::new(run, args.world.episode())?;
         expect_terminal("form draw RUN -o episode.gif draws an episode anywhere")?;
@@ -85,22 +85,22 @@ fn expect_terminal(instead: &str) -> Result<()> {
     Ok(())
 }
 
-/// Plays on the terminal, which every way out, a panic too, gives back. `interrupted` says whether somebody wants it to end.
+/// Plays on the terminal, which is restored on every exit, also after a panic; `interrupted` is the flag of Ctrl-C.
 fn on_terminal(
     play: impl FnOnce(&mut DefaultTerminal, &dyn Fn() -> bool) -> Result<()>,
 ) -> Result<Answer> {
     let flag = input::interrupt()?;
     let mut terminal = ratatui::try_init().context("cannot set up the terminal")?;
     let played = play(&mut terminal, &|| flag.load(Ordering::Relaxed));
-    ratatui::try_restore().context("cannot give the terminal back")?;
+    ratatui::try_restore().context("cannot restore the terminal")?;
     played?;
     Ok(Answer::Yes)
 }
 
-/// How often it is asked whether somebody wants the program to end.
+/// The time between two checks for Ctrl-C.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What a key asks for.
+/// The command of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Command {
     Act(form_env::Action),

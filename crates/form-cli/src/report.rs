@@ -1,39 +1,39 @@
-//! `form report`: one page that shows runs, for looking rather than reading.
+//! `form report`: write the report page of runs.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use form_lab::{PlayDisplay, RunFolder, Showing, Watcher, write_report_watched};
+use form_lab::{PlayCallback, PlayDisplay, RunFolder, Showing, write_report};
 use serde_json::json;
 
 use crate::{Answer, input, output};
 
-/// Make a page of runs: learning curves, the machines as they were learnt, replays
+/// Write a page of runs: learning curves, the machines in the order they were learnt, replays
 ///
-/// The page is one HTML file that opens anywhere, without a server and without the network. Replays are episodes that the policies of
-/// a run's checkpoint play now, on the maps of its training and on held-out ones, the failures first. What is damaged or missing in
-/// a run's folder is noted on the page and does not stop it. Ctrl-C ends it at once; a page that was there before stays.
+/// The page is one HTML file that needs neither a server nor the network. Replays are episodes that the policies of the checkpoint play
+/// now, on training maps and on held-out maps, failures first. Damaged or missing files of a run are noted on the page. Ctrl-C stops at
+/// once and keeps an existing page.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form report runs/all-yellow-form-1\n  form report runs --out all.html --replays 2\n  form report results/runs/all-yellow --out curves.html --replays 0"
 )]
 pub struct Args {
-    /// Folders of runs, see `form train --out`; one that is no run stands for all runs in it
+    /// Run folders, or folders that contain run folders
     #[arg(required = true)]
     runs: Vec<PathBuf>,
-    /// The page, `-` for standard output [default: report.html in the run's folder, or here if there are several]
+    /// The page, or `-` for standard output [default: report.html, in the run folder if there is one run]
     #[arg(short, long, value_name = "FILE", visible_alias = "output")]
     out: Option<PathBuf>,
-    /// Episodes that are played on either set of maps, and counted [default: 128, or fewer where they would take long]
+    /// Episodes per set of maps [default: 128, or fewer for large networks]
     #[arg(long, value_name = "N", value_parser = input::at_most::<100_000>)]
     episodes: Option<usize>,
-    /// How many of them can be looked at, failures first; 0 plays none
+    /// How many replays the page shows, failures first; 0 plays no episodes
     #[arg(long, value_name = "N", default_value_t = Showing::default().replays, value_parser = input::whole::<usize>)]
     replays: usize,
-    /// What episodes and actions are drawn from
+    /// The seed of starts and actions
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = input::whole::<u64>)]
     seed: u64,
-    /// How many threads to use; the result does not depend on it
+    /// The number of threads; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
     threads: Option<usize>,
     /// Print one JSON object
@@ -47,13 +47,13 @@ pub fn run(args: &Args) -> Result<Answer> {
     if to_stdout && args.json {
         bail!("--json and an output of `-` both want standard output");
     }
-    // The page is made as if it lay here: that is where its links lead to.
+    // Links are relative to the current folder.
     let made = match to_stdout {
         true => Some(
             tempfile::Builder::new()
                 .suffix(".html")
                 .tempfile_in(".")
-                .context("cannot make the page here")?,
+                .context("cannot write the page here")?,
         ),
         false => None,
     };
@@ -72,7 +72,7 @@ pub fn run(args: &Args) -> Result<Answer> {
     let is_page = |end: &std::ffi::OsStr| end == "html" || end == "htm";
     if page.exists() && !page.extension().is_some_and(is_page) {
         bail!(
-            "{} is there already and is no page: name a file that ends in .html with --out",
+            "{} exists and is not a page: name a file that ends in .html with --out",
             page.display()
         );
     }
@@ -81,16 +81,16 @@ pub fn run(args: &Args) -> Result<Answer> {
         episodes: args.episodes.unwrap_or(usual.episodes),
         replays: args.replays,
         seed: args.seed,
-        // Whoever names a number wants that many.
+        // --episodes overrides the limit.
         work: usual.work.filter(|_| args.episodes.is_none()),
     };
     let interrupt = input::interrupt()?;
-    let display = PlayDisplay::stderr("making the page");
+    let display = PlayDisplay::stderr("replays for the page");
     let report = |progress| display.update(progress);
-    let watcher = Watcher::none()
+    let callback = PlayCallback::none()
         .interrupted_by(&interrupt)
         .reporting_to(&report);
-    let notes = write_report_watched(&args.runs, &page, showing, watcher)?;
+    let notes = write_report(&args.runs, &page, showing, callback)?;
     drop(display);
     let Some(notes) = notes else {
         output::remark("interrupted: no page was made");

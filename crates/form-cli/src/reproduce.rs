@@ -1,58 +1,58 @@
-//! `form reproduce`: the paper's experiments, their curves and tables, and its statements beside what was measured.
+//! `form reproduce`: run the experiments of the paper and write curves, tables, and its claims beside what was measured.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use form_lab::{
-    Conditions, Delivery, Experiment, Order, Preset, Results, Workshop, all_orders, findings_table,
-    recorded_runs, results_table, update_marked, write_results,
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use form_lab::Preset;
+use form_paper::{
+    Experiment, PlanOptions, PlannedRun, Results, RunOutcome, Runner, findings_table, plan_runs,
+    recorded_runs, results_table, update_section, write_results,
 };
 use serde_json::{Value, json};
 
 use crate::output::count;
 use crate::train::preset_parser;
-use crate::{Answer, follow, input, output};
+use crate::{Answer, input, output, train_loop};
 
-/// Rerun the paper's experiments: curves, tables, its statements beside what was measured
+/// Repeat the experiments of the paper: curves, tables, its claims beside what was measured
 ///
-/// Runs are carried out several at once, each in a folder of its own. Runs that are done are not done again and those that were
-/// stopped go on, so the command can be stopped and given again. What is said of them is made from their folders alone. The exit
-/// code is 1 if there was no time for all runs.
+/// Several runs train at once, each in its own folder. Finished runs are not repeated and stopped ones resume, so the command can be
+/// stopped and repeated. Results are computed from the run folders only. The exit code is 1 if not all runs were finished in time.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form reproduce all-yellow --seeds 10\n  form reproduce --budget 2h --jobs 8\n  form reproduce timings --json\n  form reproduce --runs results/runs --budget 0s --update README.md"
 )]
 pub struct Args {
-    /// Which experiments [default: all of them]
+    /// The experiments [default: all but timings, which uses the runs of the others]
     #[arg(value_name = "EXPERIMENT", value_parser = experiment_parser())]
     experiments: Vec<Experiment>,
-    /// How many seeds, from 1
+    /// The number of seeds, which count from 1
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
-    /// The time for all of it, such as 30m; runs that are not done by then are left as they are
+    /// The time limit for all runs, such as 30m; unfinished runs can be resumed
     #[arg(long, value_name = "TIME", value_parser = input::duration)]
     budget: Option<Duration>,
-    /// How many runs are carried out at once [default: one a core]
+    /// How many runs train at once [default: one per core]
     #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
     jobs: Option<usize>,
-    /// How many threads each of them has; results do not depend on it
+    /// The number of threads per run; results do not depend on it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::at_most::<256>)]
     threads: usize,
-    /// What settings start from: fast, or those of the paper
+    /// The settings to start from
     #[arg(long, value_name = "PRESET", default_value = "fast", value_parser = preset_parser())]
     preset: Preset,
-    /// Any setting of all runs by its name in config.toml; may be repeated
+    /// A setting of config.toml for all runs; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// The folder of the runs
     #[arg(long, value_name = "DIR", default_value = "runs/reproduce")]
     runs: PathBuf,
-    /// The folder of curves and tables; one that tells of other runs is left as it is [default: results, with a number if it does]
+    /// The folder of curves and tables; results of other runs are not overwritten [default: results, with a number if needed]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Put the table of the tasks' runs into this Markdown file, between the comments `results:begin` and `results:end`
+    /// Put the results table into this Markdown file, between the comments `results:begin` and `results:end`
     #[arg(long, value_name = "FILE")]
     update: Option<PathBuf>,
     /// Print one JSON object
@@ -65,9 +65,19 @@ fn experiment_parser() -> impl TypedValueParser<Value = Experiment> {
         (Experiment::ALL.into_iter().chain([Experiment::Timings]))
             .find(|experiment| experiment.as_str() == name)
     };
-    let names = Experiment::ALL.map(Experiment::as_str).into_iter();
-    PossibleValuesParser::new(names.chain([Experiment::Timings.as_str()]))
-        .try_map(move |name| named(&name).ok_or("no experiment"))
+    let value = |experiment: Experiment| {
+        PossibleValue::new(experiment.as_str()).help(match experiment {
+            Experiment::AllYellow => "Figure 7, AllYellow: every method",
+            Experiment::GreenButOne => "Figure 7, GreenButOne: every method",
+            Experiment::BlueAllYellow7 => "Figure 7, Blue-AllYellow-7: every method",
+            Experiment::Transfer => "Figures 11 to 14: transfer to tasks with more checkpoints",
+            Experiment::Unseen => "Held-out maps, and more checkpoints without retraining",
+            Experiment::Timings => "Table 3: the learning times of machines",
+        })
+    };
+    let all = Experiment::ALL.into_iter().chain([Experiment::Timings]);
+    PossibleValuesParser::new(all.map(value).collect::<Vec<_>>())
+        .try_map(move |name| named(&name).ok_or("unknown experiment"))
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
@@ -76,61 +86,51 @@ pub fn run(args: &Args) -> Result<Answer> {
         false => args.experiments.clone(),
     };
     let set = (args.set.iter()).map(|text| {
-        let (key, value) = follow::setting(text)?;
+        let (key, value) = train_loop::setting(text)?;
         Ok((key.to_owned(), value.to_owned()))
     });
-    let conditions = Conditions {
+    let options = PlanOptions {
         preset: args.preset,
         seeds: args.seeds,
         set: set.collect::<Result<_>>()?,
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workshop = Workshop {
+    let runner = Runner {
         folder: args.runs.clone(),
         jobs: args.jobs.unwrap_or(cores),
         threads: args.threads,
         budget: args.budget,
         interrupt: input::interrupt()?,
     };
-    let orders = all_orders(&experiments, &conditions)?;
-    let out = folder(args.out.as_deref(), &orders)?;
-    let deliveries = workshop.carry_out(&orders, &|line| output::remark(line))?;
-    let missing = (deliveries
-        .iter()
-        .filter(|delivery| delivery.result.is_none()))
-    .count();
-    let table = results_table(&experiments, &deliveries);
+    let plan = plan_runs(&experiments, &options)?;
+    let out = folder(args.out.as_deref(), &plan)?;
+    let outcomes = runner.carry_out(&plan, &|line| output::remark(line))?;
+    let missing = (outcomes.iter().filter(|outcome| outcome.result.is_none())).count();
+    let table = results_table(&experiments, &outcomes);
     let done = |name: &String| {
-        let of = |delivery: &&Delivery| delivery.order.name == *name && delivery.result.is_some();
-        deliveries.iter().any(|delivery| of(&delivery))
+        let of = |outcome: &&RunOutcome| outcome.run.name == *name && outcome.result.is_some();
+        outcomes.iter().any(|outcome| of(&outcome))
     };
     let mut lost = recorded_runs(&out)?;
     lost.retain(|name| !done(name));
     if !lost.is_empty() {
-        return kept(args, &out, &lost, &deliveries, &table);
+        return kept(args, &out, &lost, &outcomes, &table);
     }
     let command = format!("form reproduce {}", arguments(args, &experiments));
-    let results = write_results(
-        &out,
-        &workshop,
-        &experiments,
-        &conditions,
-        &deliveries,
-        &command,
-    )?;
+    let results = write_results(&out, &runner, &experiments, &options, &outcomes, &command)?;
     if let Some(path) = &args.update {
-        if deliveries.iter().all(|delivery| delivery.result.is_none()) {
+        if outcomes.iter().all(|outcome| outcome.result.is_none()) {
             bail!(
-                "--update: no run is done, so there is no table to put into {}",
+                "--update: no run is finished, so there is no table for {}",
                 path.display()
             );
         }
-        // The short form: the tasks of the paper, by every method.
+        // The short table: only the tasks of the paper.
         let tasks = |experiment: &&Experiment| {
             !matches!(**experiment, Experiment::Transfer | Experiment::Unseen)
         };
         let tasks: Vec<Experiment> = experiments.iter().filter(tasks).copied().collect();
-        update_marked(path, "results", &results_table(&tasks, &deliveries))?;
+        update_section(path, "results", &results_table(&tasks, &outcomes))?;
     }
     let Results { files, findings } = results;
     if args.json {
@@ -138,7 +138,7 @@ pub fn run(args: &Args) -> Result<Answer> {
             .map(|finding| json!({"claim": finding.claim, "measured": finding.measured, "holds": finding.holds}))
             .collect();
         output::print_json(&json!({
-            "runs": deliveries.len(),
+            "runs": outcomes.len(),
             "missing": missing,
             "results": out.display().to_string(),
             "files": files,
@@ -151,23 +151,23 @@ pub fn run(args: &Args) -> Result<Answer> {
     }
     if missing > 0 {
         output::remark(&format!(
-            "{missing} of {} runs are not done: give the same command again and they go on",
-            deliveries.len()
+            "{missing} of {} runs are unfinished: repeat the command to resume them",
+            outcomes.len()
         ));
     }
     Ok(if missing > 0 { Answer::No } else { Answer::Yes })
 }
 
-/// Where curves and tables go. A folder with results of other runs is not written over.
-fn folder(named: Option<&Path>, orders: &[Order]) -> Result<PathBuf> {
+/// The folder of curves and tables. Results of other runs are not overwritten.
+fn folder(named: Option<&Path>, plan: &[PlannedRun]) -> Result<PathBuf> {
     let others = |folder: &Path| -> Result<bool> {
-        let ordered = |name: &String| orders.iter().any(|order| order.name == *name);
-        Ok(!recorded_runs(folder)?.iter().all(ordered))
+        let planned = |name: &String| plan.iter().any(|run| run.name == *name);
+        Ok(!recorded_runs(folder)?.iter().all(planned))
     };
     if let Some(folder) = named {
         if others(folder)? {
             bail!(
-                "{} tells of runs that were not asked for, and they would be gone: name another folder with --out, or ask for them too",
+                "{} has results of other runs, which would be lost: name another folder with --out, or include their experiments",
                 folder.display()
             );
         }
@@ -182,18 +182,18 @@ fn folder(named: Option<&Path>, orders: &[Order]) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Leaves results as they are that tell of more runs than are done.
+/// Keeps results of more runs than are finished now.
 fn kept(
     args: &Args,
     out: &Path,
     lost: &[String],
-    deliveries: &[Delivery],
+    outcomes: &[RunOutcome],
     table: &str,
 ) -> Result<Answer> {
-    let missing = (deliveries.iter()).filter(|delivery| delivery.result.is_none());
+    let missing = (outcomes.iter()).filter(|outcome| outcome.result.is_none());
     match args.json {
         true => output::print_json(&json!({
-            "runs": deliveries.len(),
+            "runs": outcomes.len(),
             "missing": missing.count(),
             "results": out.display().to_string(),
             "files": [],
@@ -202,7 +202,7 @@ fn kept(
         false => output::print(table)?,
     }
     output::remark(&format!(
-        "{}{} left as it is: it tells of {} that {} not done in {}, such as {}: allow more time with --budget, say where they are with --runs, or name another folder with --out",
+        "{}{} not changed: it has results of {} that {} not finished in {}, such as {}: allow more time with --budget, name their folder with --runs, or another one with --out",
         out.display(),
         match &args.update {
             Some(file) => format!(", and with it {}, is", file.display()),
@@ -216,7 +216,7 @@ fn kept(
     Ok(Answer::No)
 }
 
-/// The arguments that decide on the results, as they can be given again.
+/// The arguments that determine the results, to repeat the command.
 fn arguments(args: &Args, experiments: &[Experiment]) -> String {
     let mut words: Vec<String> = match args.experiments.is_empty() {
         true => Vec::new(),

@@ -1,23 +1,24 @@
-//! `form train`: learn a task's machine and its policies, in a folder that a stopped run goes on from.
+//! `form train`: learn the machine of a task and its policies, in a run folder from which a stopped run resumes.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use form_core::Machine;
-use form_lab::{GridArena, Method, Preset, Resumed, RunConfig, Session, begin_transfer};
+use form_env::Task;
+use form_lab::{GridEnvFactory, Method, Preset, Resumed, RunConfig, Session, begin_transfer};
 use serde_json::Value;
 
-use crate::follow::{FollowArgs, SettingArgs};
+use crate::train_loop::{SettingArgs, TrainLoopArgs};
 use crate::world::TaskName;
-use crate::{Answer, follow, input, output};
+use crate::{Answer, input, output, train_loop};
 
 /// Learn the machine of a task and policies that exploit it
 ///
-/// The run has a folder of its own: its configuration, metrics, TensorBoard events, the machines as they were learnt, and a
-/// checkpoint after every iteration. A run that was stopped, by Ctrl-C, a kill or a power failure, goes on with --resume to the
-/// result that it would have had. One that has used its iterations up goes on with --resume and a larger number of --iterations. The exit code is 0 when the run is over, 1 if it was interrupted, found no machine within the
-/// limits, or missed what --require-success asks for.
+/// The run folder holds the configuration, metrics, TensorBoard events, every machine that was learnt, and a checkpoint per
+/// iteration. A run that was stopped by Ctrl-C, a kill or a power failure resumes with --resume and reaches the same result; with
+/// --resume and a larger number of --iterations, a run that made all iterations continues. The exit code is 0 when the run is over, 1
+/// if it was interrupted, found no machine within the limits, or missed --require-success.
 #[derive(clap::Args)]
 #[command(
     override_usage = "form train [OPTIONS] <TASK>\n       form train [OPTIONS] --config <FILE>\n       form train [OPTIONS] --resume <DIR> [--iterations <N>]",
@@ -30,32 +31,31 @@ pub struct Args {
         required_unless_present_any = ["resume", "config"], conflicts_with_all = ["resume", "config"]
     )]
     task: Option<String>,
-    /// How it is learnt: with a first-order machine that is learnt, a given one, a propositional one; without one, the same with
-    /// memory; one policy for all states of a first-order machine [default: form]
+    /// Which machine and how many policies [default: form]
     #[arg(long, value_name = "METHOD", value_parser = method_parser(), conflicts_with = "config")]
     method: Option<Method>,
-    /// The machine to start from, a file or another task's, instead of none or, for the method handcrafted, the task's own
+    /// The first machine: a file or a task [default: none; for handcrafted, the machine of the task]
     #[arg(long, value_name = "FILE")]
     machine: Option<PathBuf>,
-    /// The settings to start from: fast, or those of the paper [default: fast]
+    /// The settings to start from [default: fast]
     #[arg(long, value_name = "PRESET", value_parser = preset_parser(), conflicts_with = "config")]
     preset: Option<Preset>,
-    /// How progress towards a `forall` is shown: an indicator an atom, as in the paper, or a plane of the map
-    #[arg(long, value_name = "HOW", value_parser = ["bits", "plane"])]
+    /// How policies see the progress towards a `forall` [default: plane; for the preset paper, bits]
+    #[arg(long, value_name = "HOW", value_parser = progress_parser())]
     progress: Option<String>,
     #[command(flatten)]
     settings: SettingArgs,
-    /// Take the settings from a run's config.toml, or one like it: unless something else is set, the run is the same
+    /// Take all settings from a config.toml; without other options this repeats its run
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The run's folder [default: runs/TASK-METHOD-SEED, with a number if there is one]
+    /// The run folder [default: runs/TASK-METHOD-SEED, with a number if it exists]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with a run that was stopped; with --iterations, one that had too few of them
+    /// Resume a stopped run; with --iterations N, continue a finished run up to N iterations
     #[arg(long, value_name = "DIR", conflicts_with_all = ["method", "machine", "preset", "progress", "seed", "layouts", "set", "config", "out"])]
     resume: Option<PathBuf>,
     #[command(flatten)]
-    follow: FollowArgs,
+    train_loop: TrainLoopArgs,
 }
 
 fn method_parser() -> impl TypedValueParser<Value = Method> {
@@ -64,53 +64,81 @@ fn method_parser() -> impl TypedValueParser<Value = Method> {
             .into_iter()
             .find(|method| method.as_str() == name)
     };
-    PossibleValuesParser::new(Method::ALL.map(Method::as_str))
-        .try_map(move |name| named(&name).ok_or("no method"))
+    let value = |method: Method| PossibleValue::new(method.as_str()).help(describe(method));
+    PossibleValuesParser::new(Method::ALL.map(value))
+        .try_map(move |name| named(&name).ok_or("unknown method"))
+}
+
+/// The help line of a method.
+fn describe(method: Method) -> &'static str {
+    match method {
+        Method::Form => "One policy per state of a first-order machine, learnt while training",
+        Method::Handcrafted => "One policy per state of a given machine",
+        Method::Propositional => {
+            "One policy per state of a propositional machine, learnt while training"
+        }
+        Method::Ppo => "One policy, without a machine",
+        Method::RecurrentPpo => "One policy with memory (LSTM), without a machine",
+        Method::SinglePolicy => {
+            "One policy for all states of a first-order machine, learnt while training"
+        }
+    }
+}
+
+fn progress_parser() -> PossibleValuesParser {
+    PossibleValuesParser::new([
+        PossibleValue::new("bits").help("One indicator per atom, as in the paper"),
+        PossibleValue::new("plane").help("A plane of the map with the objects that are left"),
+    ])
 }
 
 /// `fast` or `paper`.
 pub fn preset_parser() -> impl TypedValueParser<Value = Preset> {
-    PossibleValuesParser::new(["fast", "paper"]).map(|name| match name.as_str() {
+    let values = [
+        PossibleValue::new("fast").help("Faster learning: planes, three actions, larger batches"),
+        PossibleValue::new("paper").help("Tables 1 and 2 of the paper"),
+    ];
+    PossibleValuesParser::new(values).map(|name| match name.as_str() {
         "paper" => Preset::Paper,
         _ => Preset::Fast,
     })
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
-    input::use_threads(args.follow.threads)?;
+    input::use_threads(args.train_loop.threads)?;
     let interrupt = input::interrupt()?;
-    let port = args.follow.port()?;
+    let port = args.train_loop.port()?;
     let mut session = match (&args.resume, args.settings.iterations) {
         (Some(folder), Some(iterations)) => Session::extend(folder, iterations, interrupt)?,
         (Some(folder), None) => match Session::resume(folder, interrupt)? {
             Resumed::Session(session) => *session,
             Resumed::Ended(result) => {
                 output::remark(&format!(
-                    "{}: the run is over, there is nothing to go on with",
+                    "{}: the run is over, there is nothing to resume",
                     folder.display()
                 ));
-                follow::finish(&args.follow, folder);
-                return follow::report(&args.follow, folder, &result, &Value::Null);
+                train_loop::finish(&args.train_loop, folder);
+                return train_loop::report(&args.train_loop, folder, &result, &Value::Null);
             }
         },
         (None, _) => {
             let config = config(args)?;
             config.check()?;
-            let arena = GridArena::new(&config)?;
-            let name = format!("{}-{}-{}", arena.task().name(), config.method, config.seed);
+            let envs = GridEnvFactory::new(&config)?;
+            let name = format!("{}-{}-{}", envs.task().name(), config.method, config.seed);
             let path = args.out.clone();
-            let path = path.unwrap_or_else(|| follow::free_folder(&name));
+            let path = path.unwrap_or_else(|| train_loop::free_folder(&name));
             match config.transfer {
-                // The configuration of a run that began with the policies of another one.
-                Some(_) => begin_transfer(config, None, arena, &path, interrupt)?.0,
-                None => Session::begin(config, arena, &path, interrupt)?,
+                // The configuration of a transfer.
+                Some(_) => begin_transfer(config, None, envs, &path, interrupt)?.0,
+                None => Session::begin(config, envs, &path, interrupt)?,
             }
         }
     };
-    follow::follow(&args.follow, port, &mut session, &[], &Value::Null)
+    train_loop::run(&args.train_loop, port, &mut session, &[], &Value::Null)
 }
 
-/// The configuration that the arguments ask for.
+/// The configuration of the arguments.
 fn config(args: &Args) -> Result<RunConfig> {
     let mut config = match (&args.config, &args.task) {
         (Some(path), _) => RunConfig::open(path)?,
@@ -118,12 +146,12 @@ fn config(args: &Args) -> Result<RunConfig> {
             let method = args.method.unwrap_or(Method::Form);
             RunConfig::new(task, method, args.preset.unwrap_or_default())
         }
-        (None, None) => bail!("which task? name one, or a run with --resume or --config"),
+        (None, None) => bail!("no task: name one, or a run with --resume or --config"),
     };
     if let Some(path) = &args.machine {
         if matches!(config.method, Method::Ppo | Method::RecurrentPpo) {
             bail!(
-                "--machine: the method {} knows of no machine: leave one of them out",
+                "--machine: the method {} uses no machine: remove --machine, or choose another method",
                 config.method
             );
         }
@@ -136,11 +164,10 @@ fn config(args: &Args) -> Result<RunConfig> {
     Ok(config)
 }
 
-/// A machine that means something in the task.
+/// Reads a machine that fits the task.
 fn fitting(task: &str, path: &Path) -> Result<Machine> {
     let machine = input::machine(path)?;
-    let signature = form_lab::task(task)?;
-    let bound = machine.bind(signature.signature());
+    let bound = machine.bind(Task::find(task)?.signature());
     let fits = bound.map_err(|error| error.in_file(&input::name(path)));
     fits.with_context(|| {
         format!("the machine does not fit what can be observed in the task {task}")

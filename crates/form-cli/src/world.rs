@@ -1,4 +1,4 @@
-//! The world that a command is about: a task, or the run that was trained in it, and one of its maps.
+//! The world of a command: a task or a run, and one of its maps.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -8,12 +8,12 @@ use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 use form_env::{GridWorld, Map, Maps, Split, Starts, Task, WorldOptions, builtin_tasks};
-use form_lab::{EpisodeRequest, RunFolder, TrainedRun};
+use form_lab::{EpisodeRequest, RunFolder, SavedRun};
 use form_rl::Choice;
 
 use crate::input;
 
-/// The name of a task: shells complete the built-in ones, and a file of one's own is as good.
+/// The name of a task: shells complete the built-in ones, and a task file works as well.
 #[derive(Clone)]
 pub struct TaskName;
 
@@ -42,32 +42,32 @@ pub struct WorldArgs {
     /// A built-in task (see `form tasks`), a task file that ends in .toml, or the folder of a run
     #[arg(value_name = "TASK|RUN", value_parser = TaskName, hide_possible_values = true)]
     pub task: String,
-    /// The seed that maps are drawn from; of a run: what the start, the actions and, if none is named, the map are drawn from
+    /// The seed of the maps; for a run, the seed of the start, the actions and, without --map, the map
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = input::whole::<u64>)]
     pub seed: u64,
-    /// The number of the map, from 0 [default: 0, of a run one at random]
+    /// The number of the map, from 0 [default: 0; for a run, a random one]
     #[arg(long, value_name = "N", value_parser = input::whole::<u64>)]
     pub map: Option<u64>,
-    /// A held-out map: one that no training run sees
+    /// Use a held-out map, which no training run sees
     #[arg(long)]
     pub held_out: bool,
-    /// Of a run: always the most probable actions, instead of some drawn as the policies say
+    /// For a run: greedy actions instead of sampled ones
     #[arg(long)]
     pub greedy: bool,
 }
 
 impl WorldArgs {
-    /// The run, if it is the folder of one.
-    pub fn run(&self) -> Result<Option<TrainedRun>> {
+    /// The run, if the argument is a run folder.
+    pub fn run(&self) -> Result<Option<SavedRun>> {
         let path = Path::new(&self.task);
         let is_run = path.is_dir() && RunFolder::is_at(path);
         if !is_run && self.greedy {
-            bail!("--greedy: the worlds of a task have no policies; name the folder of a run");
+            bail!("--greedy: a task has no policies: name a run folder");
         }
-        is_run.then(|| TrainedRun::open(path)).transpose()
+        is_run.then(|| SavedRun::open(path)).transpose()
     }
 
-    /// The episode of a run that is asked for.
+    /// The requested episode of a run.
     pub fn episode(&self) -> EpisodeRequest {
         EpisodeRequest {
             split: self.split(),
@@ -92,7 +92,7 @@ impl WorldArgs {
         let path = Path::new(&self.task);
         if path.is_dir() {
             bail!(
-                "{} is a folder and not that of a run, it has no config.toml: name a task, or a folder that was given to `form train --out`",
+                "{} is not a run folder, it has no config.toml: name a task, or a folder that `form train` made",
                 path.display()
             );
         }
@@ -112,7 +112,7 @@ impl WorldArgs {
             starts: Starts::OfTheMap,
             ..WorldOptions::default()
         };
-        // So a world is where its map says from the beginning.
+        // The first episode starts where the map says.
         Ok(GridWorld::new(task.clone(), maps, options)?)
     }
 }

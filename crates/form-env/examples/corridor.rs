@@ -3,8 +3,8 @@
 
 use form_core::{AtomSet, Kind, Recorder, Signature};
 use form_env::{
-    CheckOptions, Copies, Environment, Error, Feature, Outcome, Result, Spec, Stream, Worlds,
-    check_environment, generator,
+    CheckOptions, Copies, Environment, EpisodeOutcome, Error, Feature, Result, Spec, Stream,
+    Worlds, check_environment, generator,
 };
 use rand::{Rng, RngExt};
 
@@ -20,7 +20,7 @@ struct Corridor {
     lit: bool,
     steps: usize,
     labels: AtomSet,
-    outcome: Outcome,
+    outcome: EpisodeOutcome,
 }
 
 impl Corridor {
@@ -41,7 +41,7 @@ impl Corridor {
             lit: false,
             steps: 0,
             labels: AtomSet::new(),
-            outcome: Outcome::Running,
+            outcome: EpisodeOutcome::Running,
         })
     }
 
@@ -74,11 +74,11 @@ impl Environment for Corridor {
         self.lit = false;
         self.steps = 0;
         self.labels.clear();
-        self.outcome = Outcome::Running;
+        self.outcome = EpisodeOutcome::Running;
         Ok(())
     }
 
-    fn step(&mut self, action: usize) -> Result<Outcome> {
+    fn step(&mut self, action: usize) -> Result<EpisodeOutcome> {
         if action >= self.actions.len() {
             let actions = self.actions.len();
             return Err(Error::NoSuchAction { action, actions });
@@ -96,9 +96,9 @@ impl Environment for Corridor {
         self.label();
         self.lit |= self.at == 0;
         self.outcome = match () {
-            () if self.lit && self.at == LENGTH - 1 => Outcome::Goal,
-            () if self.steps == STEPS => Outcome::OutOfTime,
-            () => Outcome::Running,
+            () if self.lit && self.at == LENGTH - 1 => EpisodeOutcome::Goal,
+            () if self.steps == STEPS => EpisodeOutcome::OutOfTime,
+            () => EpisodeOutcome::Running,
         };
         Ok(self.outcome)
     }

@@ -13,7 +13,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use form_env::{
-    Action, Cell, Environment, GridWorld, Maps, Outcome, Split, Stream, Task, WorldOptions,
+    Action, Cell, Environment, EpisodeOutcome, GridWorld, Maps, Split, Stream, Task, WorldOptions,
     generator, solution,
 };
 use rand::RngExt;
@@ -83,15 +83,15 @@ fn describe(world: &GridWorld) -> Value {
         .filter(|cell| room.is_wall(*cell))
         .map(pair)
         .collect();
-    let things: Vec<_> = cells()
-        .filter_map(|cell| Some((task.thing(world.map(), cell)?.atom(), pair(cell))))
+    let objects: Vec<_> = cells()
+        .filter_map(|cell| Some((task.object(world.map(), cell)?.atom(), pair(cell))))
         .collect();
     json!({
         "task": task.name(),
         "size": [room.width(), room.height()],
         "steps": task.steps(),
         "walls": walls,
-        "things": things,
+        "objects": objects,
         "agent": pair(world.agent()),
         "direction": world.direction() as u8,
     })
@@ -102,7 +102,7 @@ fn frame(world: &GridWorld) -> Value {
     let mut image = vec![0; world.spec().planes_len()];
     world.observe(&mut image, &mut []);
     let image: String = image.iter().map(|byte| format!("{byte:02x}")).collect();
-    let outcome: Outcome = world.outcome();
+    let outcome: EpisodeOutcome = world.outcome();
     json!({
         "image": image,
         "agent": pair(world.agent()),

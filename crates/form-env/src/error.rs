@@ -8,7 +8,7 @@ use form_core::Snippet;
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong.
+/// The errors of the crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -23,7 +23,7 @@ pub enum Error {
         source: form_core::Error,
     },
 
-    /// A task that cannot be.
+    /// An invalid task.
     #[error("task `{task}`: {problem}")]
     Task {
         /// The task.
@@ -32,7 +32,7 @@ pub enum Error {
         problem: String,
     },
 
-    /// A room that cannot be.
+    /// An invalid room.
     #[error("{0}")]
     Room(String),
 
@@ -41,11 +41,11 @@ pub enum Error {
     UnknownTask {
         /// The name that was given.
         name: String,
-        /// The names there are.
+        /// The names of all built-in tasks.
         known: String,
     },
 
-    /// Random maps of a task were drawn and none would do.
+    /// No valid map was found among random draws.
     #[error("task `{task}`: none of {draws} maps drawn {wanted}")]
     NoMap {
         /// The task.
@@ -56,7 +56,7 @@ pub enum Error {
         wanted: &'static str,
     },
 
-    /// An action beyond those there are.
+    /// An action out of range.
     #[error("no action {action}: there are {actions}, counted from 0")]
     NoSuchAction {
         /// The action that was given.

@@ -1,9 +1,8 @@
-//! Worlds that speak in labels: the interface through which policies meet a labelled environment, the grid world of the
-//! paper, and its tasks.
+//! Labelled environments: their interface, the grid world of the paper, and its tasks.
 //!
-//! - **The interface**: [`Environment`] is one world, [`Worlds`] many of them stepped together; [`check_environment`]
-//!   puts any environment to the test. All randomness comes from a [`generator`] that is passed in.
-//! - **The grid world**: a [`Task`] is a [`Room`], what lies in it and the machine that says when the task is done.
+//! - **The interface**: [`Environment`] is one world, [`Worlds`] are many that are stepped together; [`check_environment`] tests
+//!   any environment. All randomness comes from a [`generator`] that is passed in.
+//! - **The grid world**: a [`Task`] is a [`Room`], the objects in it, and the machine that defines success and failure.
 //!   [`Task::builtin`] has those of the paper, [`Task::open`] reads a file, [`Task::maps`] draws maps that can be solved.
 //!   [`GridWorld`] plays one world, [`GridWorlds`] many.
 //! - **Pictures**: a [`Frame`] is drawn as text, SVG or PNG, a [`Walk`] as an animated SVG or GIF.
@@ -22,12 +21,13 @@ pub use draw::text::Glyph;
 pub use env::checker::{CheckOptions, Violation, check_environment};
 pub use env::environment::Environment;
 pub use env::random::{Random, Stream, generator};
-pub use env::spec::{Cell, Channel, Feature, Outcome, Planes, Spec};
+pub use env::spec::{Cell, Channel, EpisodeOutcome, Feature, Planes, Spec};
 pub use error::{Error, Result};
 pub use grid::colour::Colour;
-pub use grid::map::{MOST_THINGS, Map, Thing};
-pub use grid::room::{Area, LONGEST_SIDE, Room};
-pub use grid::rules::{Action, Direction};
+pub use grid::map::{Map, Object};
+pub use grid::pose::Direction;
+pub use grid::room::{Area, MAX_SIDE, Room};
+pub use grid::rules::Action;
 pub use grid::view::View;
 pub use tasks::builtin::builtin_tasks;
 pub use tasks::maps::{Maps, Split, Starts};

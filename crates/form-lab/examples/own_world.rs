@@ -15,11 +15,11 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Result, ensure};
 use form_core::{AtomId, AtomSet, Signature};
 use form_env::{
-    CheckOptions, Environment, Error, Feature, Outcome, Spec, Split, check_environment,
+    CheckOptions, Environment, EpisodeOutcome, Error, Feature, Spec, Split, check_environment,
 };
 use form_lab::{
-    CopiesArena, Display, Evaluation, EvaluationPlan, Method, Preset, Retrain, RunConfig, Session,
-    TrainedRun, Trainer, begin_transfer, evaluate, transfer_config,
+    CopiesEnvFactory, Display, Evaluation, EvaluationPlan, Method, Preset, Retrain, RunConfig,
+    SavedRun, Session, Trainer, begin_transfer, evaluate, transfer_config,
 };
 use form_rl::Choice;
 use rand::{Rng, RngExt};
@@ -42,7 +42,7 @@ struct Kitchen {
     filled: Vec<bool>,
     steps: usize,
     labels: AtomSet,
-    outcome: Outcome,
+    outcome: EpisodeOutcome,
 }
 
 impl Kitchen {
@@ -72,7 +72,7 @@ impl Kitchen {
             counter,
             steps: 0,
             labels: AtomSet::new(),
-            outcome: Outcome::Running,
+            outcome: EpisodeOutcome::Running,
         })
     }
 
@@ -82,7 +82,9 @@ impl Kitchen {
         self.labels.extend(label);
         match self.at {
             KETTLE => self.boiled = true,
-            TABLE if self.filled.iter().all(|filled| *filled) => self.outcome = Outcome::Goal,
+            TABLE if self.filled.iter().all(|filled| *filled) => {
+                self.outcome = EpisodeOutcome::Goal
+            }
             TABLE => {}
             cup => self.filled[cup - 2] |= self.boiled,
         }
@@ -108,11 +110,11 @@ impl Environment for Kitchen {
         self.filled.fill(false);
         self.steps = 0;
         self.labels.clear();
-        self.outcome = Outcome::Running;
+        self.outcome = EpisodeOutcome::Running;
         Ok(())
     }
 
-    fn step(&mut self, action: usize) -> form_env::Result<Outcome> {
+    fn step(&mut self, action: usize) -> form_env::Result<EpisodeOutcome> {
         if action >= self.actions.len() {
             let actions = self.actions.len();
             return Err(Error::NoSuchAction { action, actions });
@@ -127,8 +129,8 @@ impl Environment for Kitchen {
             _ => self.use_it(),
         }
         self.steps += 1;
-        if self.outcome == Outcome::Running && self.steps == STEPS {
-            self.outcome = Outcome::OutOfTime;
+        if self.outcome == EpisodeOutcome::Running && self.steps == STEPS {
+            self.outcome = EpisodeOutcome::OutOfTime;
         }
         Ok(self.outcome)
     }
@@ -164,11 +166,11 @@ fn config() -> Result<RunConfig> {
 }
 
 /// How good a run is, in episodes that it was not trained on.
-fn judge(run: &TrainedRun, arena: &CopiesArena<Kitchen>) -> Result<Evaluation> {
+fn judge(run: &SavedRun, envs: &CopiesEnvFactory<Kitchen>) -> Result<Evaluation> {
     let mut agents = run.agents()?;
     evaluate(
         &run.config,
-        arena,
+        envs,
         &run.checkpoint.machine,
         &mut agents,
         &PLAN,
@@ -203,30 +205,33 @@ fn main() -> Result<()> {
     ensure!(violations.is_empty(), "the kitchen: {}", violations[0]);
 
     // 2. How good is somebody who knows nothing? `Trainer` is a run in memory.
-    let (config, arena) = (config()?, CopiesArena::new(kitchen));
-    let before = Trainer::new(config.clone(), arena.clone(), never.clone())?.evaluate(&PLAN)?;
+    let (config, envs) = (config()?, CopiesEnvFactory::new(kitchen));
+    let before = Trainer::new(config.clone(), envs.clone(), never.clone())?.evaluate(&PLAN)?;
 
     // 3. Machine and policies are learnt together, in a folder. A run that was stopped goes on with `Session::resume_in`.
     let tea = folder.join("tea");
-    let mut session = Session::begin(config, arena.clone(), &tea, never.clone())?;
+    let mut session = Session::begin(config, envs.clone(), &tea, never.clone())?;
     session.run(&mut Display::quiet())?;
     drop(session);
 
     // 4. What came of it, from the folder: it holds all that is needed, but for the world itself.
-    let run = TrainedRun::open(&tea)?;
-    let after = judge(&run, &arena)?;
+    let run = SavedRun::open(&tea)?;
+    let after = judge(&run, &envs)?;
     let machine = run.checkpoint.machine.to_string();
     print!("{machine}");
-    println!("# after {} iterations", run.tally.iteration);
+    println!("# after {} iterations", run.state.iteration);
     say("before", &before);
     say("after", &after);
     ensure!(machine.contains("forall X. cup(X)") && after.success > 0.95);
 
     // 5. In a kitchen with four cups the machine means the same, and policies need not begin anew.
-    let (more, large) = (folder.join("more-tea"), CopiesArena::new(Kitchen::new(4)?));
+    let (more, large) = (
+        folder.join("more-tea"),
+        CopiesEnvFactory::new(Kitchen::new(4)?),
+    );
     let config = transfer_config(&run, "more tea", Retrain::Changed)?;
     let (mut session, policies) = begin_transfer(config, Some(&run), large.clone(), &more, never)?;
-    let untouched = judge(&TrainedRun::open(&more)?, &large)?;
+    let untouched = judge(&SavedRun::open(&more)?, &large)?;
     session.run(&mut Display::quiet())?;
     for policy in policies.iter().filter(|policy| policy.retrained) {
         println!(
@@ -235,10 +240,10 @@ fn main() -> Result<()> {
         );
     }
     say("four cups, as it is", &untouched);
-    let run = TrainedRun::open(&more)?;
+    let run = SavedRun::open(&more)?;
     let further = judge(&run, &large)?;
     say(
-        &format!("four cups, after {} iterations", run.tally.iteration),
+        &format!("four cups, after {} iterations", run.state.iteration),
         &further,
     );
     ensure!(run.checkpoint.machine.to_string() == machine && further.success > 0.9);

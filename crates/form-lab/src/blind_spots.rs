@@ -1,36 +1,37 @@
-//! What the policy of a machine state would have to see and is not shown: the likely reason where some maps are never learnt.
+//! Blind spots: what the policy of a machine state needs to see and its settings hide, the likely reason why some maps are never
+//! learnt.
 //!
-//! With few maps a policy can learn by heart where things lie, so these are no proofs: a run may succeed in spite of them.
+//! These are no proofs: with few maps, a policy can learn by heart where things are, and succeed in spite of a blind spot.
 
 use form_core::{Atom, GroundAtom, Machine, Quantifier};
 use form_env::Task;
-use form_rl::{Progress, Roles};
+use form_rl::{AssignmentMode, ProgressEncoding};
 
 use crate::config::{RunConfig, ViewName};
 
-/// Something that the policy of a state is not shown.
+/// Something that the settings hide from the policy of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlindSpot {
-    /// The machine state; none where it holds for all of them.
+    /// The machine state; none if it holds for all states.
     pub state: Option<String>,
-    /// What is hidden, and the setting that shows it.
+    /// What is hidden, and the setting that reveals it.
     pub reason: String,
 }
 
 /// What the settings of a run in a grid world hide from the policies of a machine.
 pub(crate) fn blind_spots(config: &RunConfig, task: &Task, machine: &Machine) -> Vec<BlindSpot> {
-    if config.method.roles() == Roles::Unaided {
+    if config.method.assignment_mode() == AssignmentMode::Unaided {
         let states = task.truth().machine().states().len();
         let memory = match config.network.memory {
             0 => "and it has no memory",
-            _ => "and all that it knows of the past is in its memory",
+            _ => "and it knows of the past only what its memory keeps",
         };
-        // One sub-task, and then it is over: there is no past to know.
+        // A task with one sub-task has no past to know.
         return match states > 2 {
             true => vec![BlindSpot {
                 state: None,
                 reason: format!(
-                    "the method {} shows its policy neither the machine's state nor what was visited, {memory}",
+                    "the method {} shows its policy neither the machine state nor what was visited, {memory}",
                     config.method
                 ),
             }],
@@ -58,15 +59,15 @@ pub(crate) fn blind_spots(config: &RunConfig, task: &Task, machine: &Machine) ->
         for atom in &atoms {
             match atom {
                 Atom::Ground(atom) if has_twin(task, atom) => note(format!(
-                    "{name} asks for {atom}, and view = {view} does not show the numbers of checkpoints: --set view=identities does"
+                    "{name} asks for {atom}, and view = {view} hides the numbers of checkpoints: --set view=identities shows them"
                 )),
                 Atom::Quantified(quantified)
                     if quantified.quantifier() == Quantifier::Forall
-                        && config.progress == Progress::Bits
+                        && config.progress == ProgressEncoding::Bits
                         && task.signature().instances(quantified).len() > 1 =>
                 {
                     note(format!(
-                        "{name} waits for {atom}; progress = bits tells which numbers were seen, and view = {view} does not show which checkpoint has which number: --set view=identities or --progress plane does"
+                        "{name} waits for {atom}; progress = bits tells which numbers were seen, and view = {view} hides which checkpoint has which number: use --set view=identities or --progress plane"
                     ));
                 }
                 _ => {}
@@ -76,7 +77,7 @@ pub(crate) fn blind_spots(config: &RunConfig, task: &Task, machine: &Machine) ->
     found
 }
 
-/// Whether another object looks like that of an atom: a checkpoint of the same colour.
+/// Whether another object looks the same: a checkpoint of the same colour.
 fn has_twin(task: &Task, atom: &GroundAtom) -> bool {
     let same = |other: &&GroundAtom| other.predicate() == atom.predicate();
     task.signature().atoms().iter().filter(same).count() > 1
@@ -135,6 +136,9 @@ mod tests {
             "{plain:?}"
         );
         let recurrent = found("all-yellow", Method::RecurrentPpo, &[]);
-        assert!(recurrent[0].contains("in its memory"), "{recurrent:?}");
+        assert!(
+            recurrent[0].contains("what its memory keeps"),
+            "{recurrent:?}"
+        );
     }
 }

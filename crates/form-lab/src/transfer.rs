@@ -1,8 +1,8 @@
-//! Taking a machine and its policies to another task (section 4.2 and Appendix F of the paper).
+//! Transfer of a machine and its policies to another task (section 4.2 and Appendix F of the paper).
 //!
-//! The machine is lifted: bound to the other task's signature it is the same machine. Policies are taken over weight by weight;
-//! where a state has other indicators, those of the atoms that both tasks have are kept and the others are fresh. Then all
-//! policies are trained further, or only those whose sub-task has changed, or none: zero-shot.
+//! The machine is first-order, so it can be bound to the signature of the other task. The weights of policies are transferred; where a
+//! state has other indicators, the weights of atoms that both tasks have are kept, and the others are fresh. Then all policies are
+//! trained further, or only those whose sub-task has changed, or none (zero-shot).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,47 +10,29 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 use form_core::{BoundMachine, StateId};
-use form_rl::{Cast, Checkpoint, Fate, Inheritance, Roles};
-use serde::{Deserialize, Serialize};
+use form_rl::{AgentAssignment, AssignmentMode, Checkpoint, Inheritance, WeightOrigin};
 
-use crate::arena::Arena;
-use crate::atomic::{read_bytes, write_atomically};
-use crate::config::{RunConfig, TransferConfig};
-use crate::run_folder::RunFolder;
-use crate::session::Session;
-use crate::staff::column_maps;
-use crate::train::Trainer;
-use crate::trained::{TrainedRun, read_checkpoint};
+use crate::atomic_files::{read_bytes, write_atomically};
+use crate::config::{Retrain, RunConfig, TransferConfig};
+use crate::env_factory::EnvFactory;
+use crate::run::{RunFolder, SavedRun, Session, read_checkpoint};
+use crate::train::{Trainer, column_maps};
 
-/// What the copy of the checkpoint that policies came from is called in a run's folder.
-pub const ORIGIN: &str = "origin.safetensors";
+/// The copy of the source checkpoint in the folder of the new run.
+const ORIGIN: &str = "origin.safetensors";
 
-/// Which policies are trained further.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Retrain {
-    /// None of them: they are used as they are.
-    None,
-    /// Those of the states whose `forall`s range over other atoms now, and those that could not be taken over whole.
-    Changed,
-    /// Those of these states.
-    Named(Vec<String>),
-    /// All.
-    Full,
-}
-
-/// What became of a policy.
+/// The transfer of one policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyTransfer {
-    /// The name of its state, or of its part.
+    /// The name of its state.
     pub name: String,
-    /// Whether the state waits for other atoms than it did, or there is no machine to tell.
+    /// Whether the state waits for other atoms than before, or there is no machine that tells.
     pub changed: bool,
     /// Whether it is trained further.
     pub retrained: bool,
-    /// Why it is, or is not.
+    /// Why, or why not.
     pub reason: String,
-    /// Tensor by tensor, what was taken over.
+    /// The origin of the weights, per tensor.
     pub tensors: Vec<Inheritance>,
 }
 
@@ -59,40 +41,41 @@ impl PolicyTransfer {
     pub fn counts(&self) -> [usize; 3] {
         let mut counts = [0; 3];
         for tensor in &self.tensors {
-            match tensor.fate {
-                Fate::Loaded => counts[0] += 1,
-                Fate::Adapted { .. } => counts[1] += 1,
-                Fate::Fresh { .. } => counts[2] += 1,
-                Fate::Unused => {}
+            match tensor.origin {
+                WeightOrigin::Loaded => counts[0] += 1,
+                WeightOrigin::Adapted { .. } => counts[1] += 1,
+                WeightOrigin::Fresh { .. } => counts[2] += 1,
+                WeightOrigin::Unused => {}
             }
         }
         counts
     }
 
-    /// The first tensor with weights that nobody has trained.
+    /// The first tensor with fresh weights.
     fn untrained(&self) -> Option<&str> {
-        let fresh = |tensor: &&Inheritance| match tensor.fate {
-            Fate::Fresh { .. } => true,
-            Fate::Adapted { fresh, .. } => fresh > 0,
-            Fate::Loaded | Fate::Unused => false,
+        let fresh = |tensor: &&Inheritance| match tensor.origin {
+            WeightOrigin::Fresh { .. } => true,
+            WeightOrigin::Adapted { fresh, .. } => fresh > 0,
+            WeightOrigin::Loaded | WeightOrigin::Unused => false,
         };
         let tensor = self.tensors.iter().find(fresh);
         tensor.map(|tensor| tensor.tensor.as_str())
     }
 }
 
-/// The configuration of a run with the machine of another one, in another task.
-pub fn transferred(source: &RunConfig, checkpoint: &Checkpoint, task: &str) -> RunConfig {
+/// The configuration of a run in another task, with the machine of a checkpoint.
+fn transferred(source: &RunConfig, checkpoint: &Checkpoint, task: &str) -> RunConfig {
     RunConfig {
         task: task.to_owned(),
-        machine: (checkpoint.roles != Roles::Unaided).then(|| checkpoint.machine.to_string()),
+        machine: (checkpoint.mode != AssignmentMode::Unaided)
+            .then(|| checkpoint.machine.to_string()),
         transfer: None,
         ..source.clone()
     }
 }
 
-/// The same, to begin with its policies, too: see [`begin_transfer`].
-pub fn transfer_config(source: &TrainedRun, task: &str, retrain: Retrain) -> Result<RunConfig> {
+/// The configuration of a run in another task, with the machine and the policies of a saved run: see [`begin_transfer`].
+pub fn transfer_config(source: &SavedRun, task: &str, retrain: Retrain) -> Result<RunConfig> {
     let file = source.file();
     Ok(RunConfig {
         transfer: Some(TransferConfig {
@@ -106,21 +89,21 @@ pub fn transfer_config(source: &TrainedRun, task: &str, retrain: Retrain) -> Res
 }
 
 /// Begins a run in a new folder with the policies that its configuration names: see [`transfer_config`]. The folder keeps a copy of
-/// them, so that its configuration makes the same run again.
-pub fn begin_transfer<A: Arena>(
+/// their checkpoint, so that its configuration determines the run.
+pub fn begin_transfer<A: EnvFactory>(
     mut config: RunConfig,
-    source: Option<&TrainedRun>,
-    arena: A,
+    source: Option<&SavedRun>,
+    envs: A,
     path: &Path,
     interrupt: Arc<AtomicBool>,
 ) -> Result<(Session<A>, Vec<PolicyTransfer>)> {
     let transfer = config.transfer.as_mut();
-    let transfer = transfer.context("the configuration names no policies to begin with")?;
+    let transfer = transfer.context("the configuration names no policies to start from")?;
     let retrain = transfer.retrain.clone();
     let file = std::mem::replace(&mut transfer.checkpoint, ORIGIN.to_owned());
     let read;
     let (checkpoint, bytes) = match source {
-        // A run that is still training may have replaced its file.
+        // The source may be training and replace its file.
         Some(source) => (&source.checkpoint, source.bytes()),
         None => {
             read = read_checkpoint(Path::new(&file))?;
@@ -132,7 +115,7 @@ pub fn begin_transfer<A: Arena>(
         report = inherit(trainer, checkpoint, &retrain)?;
         if retrain != Retrain::None && report.iter().all(|policy| !policy.retrained) {
             bail!(
-                "no policy would be trained: none of them waits for other atoms than before; name some, or train all of them (full), or none (none)"
+                "no policy would be trained further: no state waits for other atoms than before; name states with --policies, or use --retrain full or --retrain none"
             );
         }
         Ok(())
@@ -141,35 +124,35 @@ pub fn begin_transfer<A: Arena>(
         let origin = folder.path().join(ORIGIN);
         if origin.exists() && !read_bytes(&origin).is_ok_and(|found| found == bytes) {
             bail!(
-                "{} is another one: name another folder with --out",
+                "{} is the checkpoint of another run: name another folder with --out",
                 origin.display()
             );
         }
         write_atomically(&origin, bytes)
     };
-    let session = Session::begin_keeping(config, arena, path, interrupt, prepare, keep)?;
+    let session = Session::begin_keeping(config, envs, path, interrupt, prepare, keep)?;
     Ok((session, report))
 }
 
-/// Gives the policies of a checkpoint to a run that has just begun.
-pub fn inherit<A: Arena>(
+/// Loads the policies of a checkpoint into a new run.
+pub fn inherit<A: EnvFactory>(
     trainer: &mut Trainer<A>,
     checkpoint: &Checkpoint,
     retrain: &Retrain,
 ) -> Result<Vec<PolicyTransfer>> {
-    let cast = trainer.game().cast().clone();
-    if cast.roles() != checkpoint.roles {
+    let assignment = trainer.game().assignment().clone();
+    if assignment.mode() != checkpoint.mode {
         bail!(
-            "the method {} shares the work out in another way than the run that the policies come from: keep its method",
+            "the method {} assigns policies to states differently from the run that they come from: use the method of that run",
             trainer.config().method
         );
     }
     if let Retrain::Named(names) = retrain {
-        let parts = || cast.parts().iter().map(|part| part.name.as_str());
-        if let Some(unknown) = names.iter().find(|name| !parts().any(|part| part == *name)) {
-            let known: Vec<&str> = parts().collect();
+        let roles = || assignment.roles().iter().map(|role| role.name.as_str());
+        if let Some(unknown) = names.iter().find(|name| !roles().any(|role| role == *name)) {
+            let known: Vec<&str> = roles().collect();
             bail!(
-                "there is no policy `{unknown}`; there are: {}",
+                "unknown policy `{unknown}`; known policies: {}",
                 known.join(", ")
             );
         }
@@ -189,10 +172,10 @@ pub fn inherit<A: Arena>(
         };
         let mut old = checkpoint.policies.iter();
         if let Some(old) = old.find(|old| old.name == policy.name) {
-            let maps = column_maps(&cast, place, &old.indicators, &states_before);
+            let maps = column_maps(&assignment, place, &old.indicators, &states_before);
             policy.tensors = agent.inherit(&old.network, &maps);
         }
-        let difference = difference(&cast, place, &before);
+        let difference = difference(&assignment, place, &before);
         policy.changed = difference.is_some();
         (policy.retrained, policy.reason) = decide(&policy, difference, retrain);
         agent.freeze(!policy.retrained);
@@ -209,27 +192,27 @@ fn decide(
 ) -> (bool, String) {
     let missing = policy.tensors.is_empty();
     let (retrained, reason) = match retrain {
-        Retrain::None => (false, "none is".to_owned()),
-        // Only where the run has another machine than the checkpoint.
-        _ if missing => (true, "there was no such policy to take over".to_owned()),
-        Retrain::Full => (true, "all are".to_owned()),
+        Retrain::None => (false, "zero-shot".to_owned()),
+        // Only if the run has another machine than the checkpoint.
+        _ if missing => (true, "the source run has no such policy".to_owned()),
+        Retrain::Full => (true, "all policies are".to_owned()),
         Retrain::Named(names) => match names.contains(&policy.name) {
-            true => (true, "it was named".to_owned()),
-            false => (false, "it was not named".to_owned()),
+            true => (true, "named".to_owned()),
+            false => (false, "not named".to_owned()),
         },
         Retrain::Changed => match (difference, policy.untrained()) {
             (Some(difference), _) => (true, difference),
-            (None, Some(tensor)) => (true, format!("not all of it could be taken over: {tensor}")),
-            (None, None) => (false, "it waits for what it waited for".to_owned()),
+            (None, Some(tensor)) => (true, format!("some weights are fresh: {tensor}")),
+            (None, None) => (false, "it waits for the same atoms as before".to_owned()),
         },
     };
     (retrained, reason)
 }
 
-/// In what the atoms that the states of a part wait for differ from what they were, if they do.
-fn difference(cast: &Cast, place: usize, before: &BoundMachine) -> Option<String> {
-    if cast.roles() == Roles::Unaided {
-        return Some("there is no machine to tell what has changed".to_owned());
+/// How the atoms that the states of a role wait for differ from before, if they do.
+fn difference(assignment: &AgentAssignment, place: usize, before: &BoundMachine) -> Option<String> {
+    if assignment.mode() == AssignmentMode::Unaided {
+        return Some("without a machine, nothing tells what has changed".to_owned());
     }
     let waits = |machine: &BoundMachine, state: StateId| -> Vec<String> {
         let atoms = machine.progress_atoms(state).iter();
@@ -237,10 +220,10 @@ fn difference(cast: &Cast, place: usize, before: &BoundMachine) -> Option<String
             .map(|atom| machine.signature().atom(atom).to_string())
             .collect()
     };
-    let now = cast.machine();
+    let now = assignment.bound_machine();
     let (mut new, mut gone) = (Vec::new(), Vec::new());
     let states = now.machine().state_ids();
-    for state in states.filter(|state| cast.agent(*state) == Some(place)) {
+    for state in states.filter(|state| assignment.agent(*state) == Some(place)) {
         let name = now.machine().state_name(state);
         let mut states_before = before.machine().state_ids();
         let old = states_before.find(|old| before.machine().state_name(*old) == name);

@@ -34,7 +34,10 @@ fn main() -> form_rl::Result<()> {
 /// Samples a second trained, and judged.
 fn measure(mut work: Workload, time: Duration) -> form_rl::Result<(f64, f64)> {
     let trained = rate(time, Workload::TRAINED, || work.train())?;
-    Ok((trained, rate(time, Workload::JUDGED, || work.judge())?))
+    Ok((
+        trained,
+        rate(time, Workload::EVALUATED, || work.evaluate())?,
+    ))
 }
 
 /// Samples a second, the best of three rounds.

@@ -1,20 +1,20 @@
-//! Adam (arXiv:1412.6980) and the clipping of gradients.
+//! The optimiser Adam (Kingma and Ba, 2015; arXiv:1412.6980), and gradient clipping by norm.
 
 use serde::{Deserialize, Serialize};
 
 use crate::net::vectorised;
 use crate::{Error, Result};
 
-/// The optimiser's memory. The defaults for what the paper's tables leave open are those of the article and of PyTorch.
+/// Adam and its moment estimates. β₁, β₂ and ε, which the paper's tables leave open, are those of the article and of PyTorch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Adam {
-    /// How far a step goes.
+    /// The learning rate.
     pub learning_rate: f32,
-    /// How slowly the mean of the gradients is forgotten.
+    /// β₁, the decay rate of the first moment.
     pub beta_1: f32,
-    /// How slowly the mean of their squares is forgotten.
+    /// β₂, the decay rate of the second moment.
     pub beta_2: f32,
-    /// Added to the root of the mean square.
+    /// ε, added to the root of the second moment.
     pub epsilon: f32,
     steps: i32,
     means: Vec<f32>,
@@ -22,7 +22,7 @@ pub struct Adam {
 }
 
 impl Adam {
-    /// For so many weights.
+    /// An optimiser of this number of weights.
     pub fn new(weights: usize, learning_rate: f32) -> Self {
         Self {
             learning_rate,
@@ -35,8 +35,8 @@ impl Adam {
         }
     }
 
-    /// One that has made so many steps and remembers these means, of gradients and of their squares.
-    pub(crate) fn remember(
+    /// Restores an optimiser from its number of steps and its first and second moments.
+    pub(crate) fn restore(
         steps: i32,
         means: Vec<f32>,
         squares: Vec<f32>,
@@ -50,17 +50,17 @@ impl Adam {
         }
     }
 
-    /// How many steps it has made.
+    /// The number of steps so far.
     pub(crate) fn steps(&self) -> i32 {
         self.steps
     }
 
-    /// The means of gradients and of their squares.
-    pub(crate) fn memory(&self) -> (&[f32], &[f32]) {
+    /// The first and second moments of the gradient.
+    pub(crate) fn moments(&self) -> (&[f32], &[f32]) {
         (&self.means, &self.squares)
     }
 
-    /// Moves the weights against the gradient.
+    /// One step of gradient descent, with bias-corrected moments.
     pub fn step(&mut self, weights: &mut [f32], gradient: &[f32]) -> Result<()> {
         for (what, found) in [("weights", weights.len()), ("gradients", gradient.len())] {
             if found != self.means.len() {
@@ -80,9 +80,9 @@ impl Adam {
         vectorised(
             #[inline(always)]
             || {
-                let memory = self.means.iter_mut().zip(&mut self.squares);
+                let moments = self.means.iter_mut().zip(&mut self.squares);
                 let pairs = weights.iter_mut().zip(gradient);
-                for ((weight, &slope), (mean, square)) in pairs.zip(memory) {
+                for ((weight, &slope), (mean, square)) in pairs.zip(moments) {
                     *mean = beta_1 * *mean + (1.0 - beta_1) * slope;
                     *square = beta_2 * *square + (1.0 - beta_2) * slope * slope;
                     *weight -= rate * *mean / (square.sqrt() * scale + epsilon);
@@ -93,17 +93,17 @@ impl Adam {
     }
 }
 
-/// Scales a gradient down to a length, if it is longer. Answers how long it was.
-pub fn clip_gradient(gradient: &mut [f32], length: f32) -> f32 {
+/// Scales a gradient down to a maximum L2 norm. Returns the gradient norm before that.
+pub fn clip_gradient_norm(gradient: &mut [f32], max_norm: f32) -> f32 {
     let squares: f64 = gradient.iter().map(|x| f64::from(*x).powi(2)).sum();
-    let found = squares.sqrt() as f32;
-    if found > length {
-        let scale = length / found;
+    let norm = squares.sqrt() as f32;
+    if norm > max_norm {
+        let scale = max_norm / norm;
         for x in gradient {
             *x *= scale;
         }
     }
-    found
+    norm
 }
 
 #[cfg(test)]
@@ -144,10 +144,10 @@ mod tests {
     #[test]
     fn only_long_gradients_are_clipped() {
         let mut gradient = [3.0, 4.0];
-        assert_eq!(clip_gradient(&mut gradient, 10.0), 5.0);
+        assert_eq!(clip_gradient_norm(&mut gradient, 10.0), 5.0);
         assert_eq!(gradient, [3.0, 4.0]);
-        assert_eq!(clip_gradient(&mut gradient, 1.0), 5.0);
+        assert_eq!(clip_gradient_norm(&mut gradient, 1.0), 5.0);
         assert!((gradient[0] - 0.6).abs() < 1e-6 && (gradient[1] - 0.8).abs() < 1e-6);
-        assert!(clip_gradient(&mut [f32::NAN], 1.0).is_nan());
+        assert!(clip_gradient_norm(&mut [f32::NAN], 1.0).is_nan());
     }
 }

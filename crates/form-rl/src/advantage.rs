@@ -1,17 +1,18 @@
-//! Generalised advantage estimation (Schulman et al., 2016): how much better an action was than expected.
+//! Generalised advantage estimation, GAE (Schulman, Moritz, Levine, Jordan, Abbeel: High-Dimensional Continuous Control Using
+//! Generalized Advantage Estimation, ICLR 2016).
 //!
-//! A trajectory that was cut off is not one that ended: what would have come after it is worth what the critic says.
+//! A truncated trajectory is not a terminated one: it is bootstrapped with the critic's value of the observation after it.
 
 use crate::{Error, Result};
 
 /// How a trajectory ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ending {
-    /// Nothing comes after it.
+pub enum TrajectoryEnd {
+    /// In a terminal state: the value after it is 0.
     Terminated,
-    /// It was cut off, by a limit or because the batch was full.
+    /// Cut off, by a step limit or because the batch was full.
     Truncated {
-        /// What the critic says about the observation after the last step.
+        /// The critic's value of the observation after the last step, to bootstrap with.
         value: f32,
     },
 }
@@ -19,18 +20,19 @@ pub enum Ending {
 /// Consecutive steps of one agent.
 #[derive(Clone, Copy, Debug)]
 pub struct Trajectory<'a> {
-    /// What every step earned.
+    /// The reward of every step.
     pub rewards: &'a [f32],
-    /// What the critic said before every step.
+    /// The critic's value of the observation before every step.
     pub values: &'a [f32],
     /// How it ended.
-    pub ending: Ending,
+    pub end: TrajectoryEnd,
 }
 
-/// Writes the advantage of every step, and the return that the critic should have foretold: advantage plus value.
+/// GAE: writes the advantage of every step, and its return, advantage plus value, which is the critic's target.
 ///
-/// The advantage of step t is Σₖ (γλ)ᵏ δₜ₊ₖ with δₜ = rₜ + γ V(sₜ₊₁) − V(sₜ).
-pub fn advantages(
+/// The advantage of step t is Âₜ = Σₖ (γλ)ᵏ δₜ₊ₖ, with the TD error δₜ = rₜ + γ V(sₜ₊₁) − V(sₜ). It is computed backwards, by
+/// Âₜ = δₜ + γλ Âₜ₊₁.
+pub fn gae(
     trajectory: &Trajectory<'_>,
     gamma: f32,
     lambda: f32,
@@ -52,15 +54,15 @@ pub fn advantages(
             });
         }
     }
-    let mut next_value = match trajectory.ending {
-        Ending::Terminated => 0.0,
-        Ending::Truncated { value } => value,
+    let mut next_value = match trajectory.end {
+        TrajectoryEnd::Terminated => 0.0,
+        TrajectoryEnd::Truncated { value } => value,
     };
     let mut next_advantage = 0.0;
     for step in (0..expected).rev() {
         let value = trajectory.values[step];
-        let surprise = trajectory.rewards[step] + gamma * next_value - value;
-        next_advantage = surprise + gamma * lambda * next_advantage;
+        let td_error = trajectory.rewards[step] + gamma * next_value - value;
+        next_advantage = td_error + gamma * lambda * next_advantage;
         next_value = value;
         advantages[step] = next_advantage;
         returns[step] = next_advantage + value;
@@ -68,7 +70,7 @@ pub fn advantages(
     Ok(())
 }
 
-/// Shifts and scales to mean 0 and standard deviation 1; all 0 where there is nothing to tell apart.
+/// Normalises to mean 0 and standard deviation 1; all 0 if all are equal.
 pub fn normalise(advantages: &mut [f32]) {
     let count = advantages.len().max(1) as f64;
     let mean = advantages.iter().map(|x| f64::from(*x)).sum::<f64>() / count;
@@ -84,14 +86,14 @@ pub fn normalise(advantages: &mut [f32]) {
 mod tests {
     use super::*;
 
-    fn check(ending: Ending, lambda: f32, expected: [f32; 3]) {
+    fn check(end: TrajectoryEnd, lambda: f32, expected: [f32; 3]) {
         let trajectory = Trajectory {
             rewards: &[1.0, 0.0, 2.0],
             values: &[0.5, 1.0, -1.0],
-            ending,
+            end,
         };
         let (mut found, mut returns) = ([0.0; 3], [0.0; 3]);
-        advantages(&trajectory, 0.5, lambda, &mut found, &mut returns).unwrap();
+        gae(&trajectory, 0.5, lambda, &mut found, &mut returns).unwrap();
         for step in 0..3 {
             assert!((found[step] - expected[step]).abs() < 1e-6, "{found:?}");
             let value = trajectory.values[step];
@@ -99,28 +101,36 @@ mod tests {
         }
     }
 
-    const TRUNCATED: Ending = Ending::Truncated { value: 4.0 };
+    const TRUNCATED: TrajectoryEnd = TrajectoryEnd::Truncated { value: 4.0 };
 
-    /// With λ = 0 the advantage is the surprise of one step.
+    /// With λ = 0 the advantage is the TD error.
     #[test]
     fn one_step() {
-        check(Ending::Terminated, 0.0, [1.0, -1.5, 3.0]);
+        check(TrajectoryEnd::Terminated, 0.0, [1.0, -1.5, 3.0]);
         check(TRUNCATED, 0.0, [1.0, -1.5, 5.0]);
     }
 
     /// With λ = 1 it is the discounted return less the value.
     #[test]
     fn the_whole_return() {
-        check(Ending::Terminated, 1.0, [1.5 - 0.5, 1.0 - 1.0, 2.0 + 1.0]);
+        check(
+            TrajectoryEnd::Terminated,
+            1.0,
+            [1.5 - 0.5, 1.0 - 1.0, 2.0 + 1.0],
+        );
         check(TRUNCATED, 1.0, [2.0 - 0.5, 2.0 - 1.0, 4.0 + 1.0]);
     }
 
-    /// In between, γλ = 1/4 weighs the surprises 1, -1.5 and 3.
+    /// In between, γλ = 1/4 weighs the TD errors 1, -1.5 and 3.
     #[test]
     fn in_between() {
         let last = 3.0;
         let middle = -1.5 + last / 4.0;
-        check(Ending::Terminated, 0.5, [1.0 + middle / 4.0, middle, last]);
+        check(
+            TrajectoryEnd::Terminated,
+            0.5,
+            [1.0 + middle / 4.0, middle, last],
+        );
     }
 
     #[test]
@@ -128,9 +138,9 @@ mod tests {
         let trajectory = Trajectory {
             rewards: &[1.0],
             values: &[1.0, 2.0],
-            ending: Ending::Terminated,
+            end: TrajectoryEnd::Terminated,
         };
-        let error = advantages(&trajectory, 0.9, 0.9, &mut [0.0], &mut [0.0]).unwrap_err();
+        let error = gae(&trajectory, 0.9, 0.9, &mut [0.0], &mut [0.0]).unwrap_err();
         assert_eq!(error.to_string(), "values: 2 given, 1 needed");
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong.
+/// The errors of the crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -29,14 +29,14 @@ pub enum Error {
         expected: usize,
     },
 
-    /// A setting that makes no sense.
+    /// A setting with an invalid value.
     #[error("{name} = {value}: {problem}")]
     Setting {
         /// Its name in the configuration.
         name: &'static str,
         /// What it was set to.
         value: String,
-        /// Why that cannot be.
+        /// Why it is invalid.
         problem: &'static str,
     },
 
@@ -49,20 +49,20 @@ pub enum Error {
         value: f32,
     },
 
-    /// A machine that does not fit its signature, or the like.
+    /// An error of `form-core`, for instance a machine that does not fit its signature.
     #[error(transparent)]
     Core(#[from] form_core::Error),
 
-    /// A world that could not be played.
+    /// An error of an environment.
     #[error(transparent)]
     World(#[from] form_env::Error),
 
-    /// A weights file that could not be read or written, for a reason of the system.
+    /// An input or output error on a weights file.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 
@@ -85,7 +85,7 @@ pub enum Error {
     },
 }
 
-/// Refuses data of another size than is needed.
+/// Rejects data of the wrong size.
 pub(crate) fn size(what: &'static str, found: usize, expected: usize) -> Result<()> {
     match found == expected {
         true => Ok(()),

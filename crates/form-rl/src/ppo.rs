@@ -1,13 +1,14 @@
-//! Proximal policy optimisation (Schulman et al., 2017; section 2.1 of the paper), top to bottom in one file.
+//! Proximal policy optimisation, PPO (Schulman, Wolski, Dhariwal, Radford, Klimov: Proximal Policy Optimization Algorithms, 2017,
+//! arXiv:1707.06347; section 2.1 of the paper): hyperparameters, loss, update. GAE is in `advantage`, the rollout in `rollout::game`.
 //!
-//! What is made small, on average over the samples of a minibatch:
+//! The loss, a mean over the samples of a minibatch:
 //!
 //! − min(ρ Â, clip(ρ, 1 ± ε) Â) + `value_coefficient` · (V − R)², clipped − `entropy_coefficient` · H(π)
 //!   + `kl_coefficient` · KL(π_old ‖ π)
 //!
-//! with ρ the ratio of the action's probabilities now and when it was chosen, Â its advantage and R its return. The weight
-//! of the last term adapts: up where policies moved further than `kl_target` says, down where they hardly moved. The
-//! hyperparameters are those of Tables 1 and 2; what the tables leave open is as in RLlib, which the paper's runs used.
+//! with ρ = π(a|s) / π_old(a|s) the probability ratio, ε the clip range, Â the advantage (GAE) and R the return. The KL coefficient
+//! adapts, as in section 4 of Schulman et al.: it grows after an update with a divergence above `kl_target`, and shrinks below it.
+//! The hyperparameters are those of Tables 1 and 2; what the tables leave open is as in RLlib, which the paper's runs used.
 
 use std::ops::AddAssign;
 
@@ -15,56 +16,55 @@ use rand::Rng;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
+use crate::adam::clip_gradient_norm;
+use crate::advantage::normalise;
 use crate::error::size;
-use crate::{
-    Adam, Batch, Engine, Error, Judged, Loss, Network, Result, clip_gradient, log_softmax,
-    normalise,
-};
+use crate::{Adam, Batch, Engine, Error, Loss, LossInput, Network, Result, log_softmax};
 
 /// The hyperparameters. The defaults are Table 1's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PpoConfig {
-    /// γ: what a reward one step later is worth. Tables: 0.999.
+    /// γ, the discount factor. Tables: 0.999.
     pub gamma: f32,
-    /// λ of the advantages: 0 trusts the critic, 1 the rewards. Tables: 0.95.
+    /// λ of GAE: 0 is the TD error, 1 the Monte Carlo return less the value. Tables: 0.95.
     pub lambda: f32,
-    /// How far a step of Adam goes. Tables: 7e-4.
+    /// Adam's learning rate. Tables: 7e-4.
     pub learning_rate: f32,
     /// Samples collected between updates. Table 1: 16384, Table 2: 49152.
     pub train_batch: usize,
-    /// Samples a step of Adam. Table 1: 4096, Table 2: 256.
+    /// Samples per step of Adam. Table 1: 4096, Table 2: 256.
     pub minibatch: usize,
-    /// How often an update goes through its samples. Tables: 20.
+    /// Epochs per update: passes over the batch. Tables: 20.
     pub epochs: usize,
-    /// The weight of the critic's loss. Tables: 0.5.
+    /// The coefficient of the value loss. Tables: 0.5.
     pub value_coefficient: f32,
-    /// The weight of the entropy. Tables: 0.01.
+    /// The coefficient of the entropy bonus. Tables: 0.01.
     pub entropy_coefficient: f32,
-    /// ε: how far a ratio of probabilities pays. Tables: 0.15.
+    /// ε, the clip range of the probability ratio. Tables: 0.15.
     pub clip: f32,
-    /// The bound of the critic's loss. Tables: 0.1.
+    /// The clip range of the value loss. Tables: 0.1.
     pub value_clip: f32,
-    /// What `value_clip` bounds.
+    /// What `value_clip` applies to.
     pub value_clip_of: ValueClip,
-    /// The greatest length of a gradient. Tables: 0.7.
+    /// The maximum gradient norm. Tables: 0.7.
     pub gradient_clip: f32,
-    /// The first weight of the divergence; 0 switches it off for good. Not in the tables: RLlib's 0.2.
+    /// The initial KL coefficient; 0 disables the KL penalty. Not in the tables: RLlib's 0.2.
     pub kl_coefficient: f32,
-    /// How far an update should move a policy. Tables: 0.15.
+    /// The target KL divergence of an update. Tables: 0.15.
     pub kl_target: f32,
-    /// Whether advantages are brought to mean 0 and deviation 1, as RLlib does over the training batch.
+    /// Whether advantages are normalised to mean 0 and standard deviation 1 over the training batch, as in RLlib.
     pub normalise_advantages: bool,
 }
 
-/// What the clipping of the critic's loss bounds.
+/// What value clipping applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ValueClip {
-    /// The squared error, as RLlib does: from a larger one nothing is learnt.
+    /// The squared error, as in RLlib: larger errors have no gradient.
     Error,
-    /// The change since the samples were collected, as OpenAI's implementation does: the worse of the error with the bounded
-    /// and with the unbounded value counts.
+    /// The change of the value since the rollout, as in OpenAI's implementation: the loss is the larger of the errors with and
+    /// without clipping.
     Change,
 }
 
@@ -91,7 +91,7 @@ impl Default for PpoConfig {
 }
 
 impl PpoConfig {
-    /// Table 2: the single policy's and the baselines' larger batch in smaller pieces.
+    /// Table 2, for the single policy and the baselines: larger batches, smaller minibatches.
     pub fn single_policy() -> Self {
         Self {
             train_batch: 49_152,
@@ -100,7 +100,7 @@ impl PpoConfig {
         }
     }
 
-    /// Refuses what makes no sense.
+    /// Rejects values out of range.
     pub fn check(&self) -> Result<()> {
         let refuse = |name, value: &dyn ToString, problem| Error::Setting {
             name,
@@ -147,7 +147,7 @@ impl PpoConfig {
         Ok(())
     }
 
-    /// The weight of the divergence for the next update, after one that moved the policy so far.
+    /// The KL coefficient of the next update, after one with this KL divergence.
     pub fn adapt(&self, kl_coefficient: f32, kl: f32) -> f32 {
         if kl > 2.0 * self.kl_target {
             kl_coefficient * 1.5
@@ -159,28 +159,28 @@ impl PpoConfig {
     }
 }
 
-/// What was collected: one entry a sample, sequence after sequence.
+/// A training batch: one entry per sample, sequence after sequence.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Samples<'a> {
-    /// What was seen: images, as bytes.
+    /// The observations' images, as bytes.
     pub images: &'a [u8],
-    /// What was seen: vectors.
+    /// The observations' vectors.
     pub vectors: &'a [f32],
-    /// What was done.
+    /// The actions taken.
     pub actions: &'a [usize],
-    /// The actor's logits at the time, a row of actions a sample.
+    /// The actor's logits during the rollout, one row per sample.
     pub logits: &'a [f32],
-    /// The critic's values at the time.
+    /// The critic's values during the rollout.
     pub values: &'a [f32],
-    /// How much better than expected the actions were.
+    /// The actions' advantages, by GAE.
     pub advantages: &'a [f32],
-    /// What the critic should have said.
+    /// The critic's targets.
     pub returns: &'a [f32],
-    /// The length of the sequences that recurrent networks are trained on; 1 without recurrence.
+    /// The length of the sequences for recurrent networks; 1 for feedforward networks.
     pub steps: usize,
     /// For recurrent networks: whether an episode starts at a sample.
     pub starts: &'a [bool],
-    /// For recurrent networks: the state at the start of every sequence.
+    /// For recurrent networks: the hidden state at the start of every sequence.
     pub states: &'a [f32],
 }
 
@@ -202,14 +202,14 @@ impl Samples<'_> {
             ("values", self.values.len(), samples),
             ("advantages", self.advantages.len(), samples),
             ("returns", self.returns.len(), samples),
-            ("steps a sequence", self.steps, self.steps.max(1)),
+            ("steps per sequence", self.steps, self.steps.max(1)),
             (
                 "samples in whole sequences",
                 samples,
                 samples / self.steps.max(1) * self.steps.max(1),
             ),
             (
-                "numbers of recurrent states",
+                "numbers of hidden states",
                 self.states.len(),
                 samples / self.steps.max(1) * network.state(),
             ),
@@ -228,33 +228,33 @@ impl Samples<'_> {
     }
 }
 
-/// The loss over some of the samples.
+/// The PPO loss over some of the samples.
 #[derive(Clone, Copy, Debug)]
 pub struct PpoLoss<'a> {
     /// The hyperparameters.
     pub config: &'a PpoConfig,
-    /// What was collected.
+    /// The training batch.
     pub samples: &'a Samples<'a>,
-    /// The weight of the divergence at present.
+    /// The current KL coefficient.
     pub kl_coefficient: f32,
-    /// Over how many samples the mean is taken.
+    /// The number of samples that the mean is taken over.
     pub count: usize,
 }
 
 /// Sums over samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PpoSums {
-    /// The clipped surrogate, with the sign of a loss.
+    /// The policy loss: the clipped surrogate objective, negated.
     pub policy: f64,
-    /// The critic's clipped squared error.
+    /// The value loss: the critic's squared error, clipped.
     pub value: f64,
     /// The entropy of the policy.
     pub entropy: f64,
-    /// The divergence from the policy that collected the samples.
+    /// KL(π_old ‖ π), the divergence from the policy of the rollout.
     pub kl: f64,
-    /// How many samples the clipping of the ratio kept from teaching more.
+    /// The number of samples whose ratio is clipped.
     pub clipped: f64,
-    /// What is made small.
+    /// The loss.
     pub total: f64,
 }
 
@@ -270,7 +270,7 @@ impl AddAssign for PpoSums {
 }
 
 impl PpoLoss<'_> {
-    /// The loss of a value, and its slope.
+    /// The value loss of one sample, and its derivative.
     fn value(&self, value: f32, old: f32, target: f32) -> (f32, f32) {
         let (bound, error) = (self.config.value_clip, value - target);
         match self.config.value_clip_of {
@@ -292,24 +292,21 @@ impl PpoLoss<'_> {
 impl Loss for PpoLoss<'_> {
     type Sum = PpoSums;
 
-    fn block(&self, judged: Judged<'_>) -> PpoSums {
+    fn block(&self, input: LossInput<'_>) -> PpoSums {
         let (config, samples) = (self.config, self.samples);
-        let actions = judged.d_logits.len() / judged.places.len().max(1);
+        let actions = input.d_logits.len() / input.places.len().max(1);
         let scale = 1.0 / self.count as f32;
         let mut sums = PpoSums::default();
         let (mut logs, mut old_logs) = (vec![0.0; actions], vec![0.0; actions]);
-        for (row, &place) in judged.places.iter().enumerate() {
-            log_softmax(
-                &judged.logits[row * actions..(row + 1) * actions],
-                &mut logs,
-            );
+        for (row, &place) in input.places.iter().enumerate() {
+            log_softmax(&input.logits[row * actions..(row + 1) * actions], &mut logs);
             log_softmax(
                 &samples.logits[place * actions..(place + 1) * actions],
                 &mut old_logs,
             );
             let (action, advantage) = (samples.actions[place], samples.advantages[place]);
             let ratio = (logs[action] - old_logs[action]).exp();
-            // What is not a number is not below anything: it ends up in the loss, and is noticed.
+            // Not `clamp`: NaN must reach the loss, where it is noticed.
             let bounded = ratio.max(1.0 - config.clip).min(1.0 + config.clip);
             let clipped = bounded * advantage < ratio * advantage;
             let surrogate = if clipped {
@@ -317,14 +314,14 @@ impl Loss for PpoLoss<'_> {
             } else {
                 ratio * advantage
             };
-            // The slope of the surrogate with respect to the logarithm of the action's probability.
+            // The derivative of the surrogate with respect to the action's log-probability.
             let slope = if clipped { 0.0 } else { ratio * advantage };
             let (mut entropy, mut kl) = (0.0, 0.0);
             for (log, old_log) in logs.iter().zip(&old_logs) {
                 entropy -= log.exp() * log;
                 kl += old_log.exp() * (old_log - log);
             }
-            let d_logits = &mut judged.d_logits[row * actions..(row + 1) * actions];
+            let d_logits = &mut input.d_logits[row * actions..(row + 1) * actions];
             for (other, d_logit) in d_logits.iter_mut().enumerate() {
                 let (p, old_p) = (logs[other].exp(), old_logs[other].exp());
                 let chosen = if other == action { 1.0 } else { 0.0 };
@@ -336,8 +333,8 @@ impl Loss for PpoLoss<'_> {
                         + self.kl_coefficient * d_kl);
             }
             let (old, target) = (samples.values[place], samples.returns[place]);
-            let (value, d_value) = self.value(judged.values[row], old, target);
-            judged.d_values[row] = scale * config.value_coefficient * d_value;
+            let (value, d_value) = self.value(input.values[row], old, target);
+            input.d_values[row] = scale * config.value_coefficient * d_value;
             let total = -surrogate + config.value_coefficient * value
                 - config.entropy_coefficient * entropy
                 + self.kl_coefficient * kl;
@@ -357,23 +354,23 @@ impl Loss for PpoLoss<'_> {
 /// Means over the last epoch of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PpoReport {
-    /// The clipped surrogate, with the sign of a loss.
+    /// The policy loss: the clipped surrogate objective, negated.
     pub policy_loss: f32,
-    /// The critic's clipped squared error.
+    /// The value loss: the critic's squared error, clipped.
     pub value_loss: f32,
     /// The entropy of the policy.
     pub entropy: f32,
-    /// The divergence from the policy that collected the samples.
+    /// KL(π_old ‖ π), the divergence from the policy of the rollout.
     pub kl: f32,
-    /// The share of samples whose ratio was clipped.
+    /// The clip fraction: the share of samples whose ratio was clipped.
     pub clipped: f32,
-    /// The mean length of the gradients before they were clipped.
+    /// The mean gradient norm before clipping.
     pub gradient: f32,
 }
 
-/// Improves a policy by what it collected, and adapts the weight of the divergence.
+/// One update of PPO: epochs of minibatch steps of Adam on a training batch. Adapts the KL coefficient afterwards.
 ///
-/// A loss or gradient that is not finite is an error: the step it was for is not made.
+/// A loss or gradient norm that is not finite is an error; the weights are those before that step.
 pub fn update(
     network: &mut Network,
     engine: &mut Engine,
@@ -397,9 +394,9 @@ pub fn update(
     let (steps, state) = (samples.steps, network.state());
     let mut order: Vec<usize> = (0..samples.actions.len() / steps).collect();
     let (mut select, mut states) = (Vec::new(), Vec::new());
-    let (mut sums, mut gradients, mut minibatches) = (PpoSums::default(), 0.0, 0);
+    let (mut sums, mut norms, mut minibatches) = (PpoSums::default(), 0.0, 0);
     for _ in 0..config.epochs {
-        (sums, gradients, minibatches) = (PpoSums::default(), 0.0, 0);
+        (sums, norms, minibatches) = (PpoSums::default(), 0.0, 0);
         order.shuffle(rng);
         for sequences in order.chunks((config.minibatch / steps).max(1)) {
             select.clear();
@@ -424,11 +421,11 @@ pub fn update(
             };
             let part = engine.gradient(network, &batch, &loss)?;
             finite("loss", part.total as f32)?;
-            let length = clip_gradient(engine.last_gradient_mut(), config.gradient_clip);
-            finite("length of the gradient", length)?;
+            let norm = clip_gradient_norm(engine.last_gradient_mut(), config.gradient_clip);
+            finite("gradient norm", norm)?;
             adam.step(network.weights_mut(), engine.last_gradient())?;
             sums += part;
-            gradients += f64::from(length);
+            norms += f64::from(norm);
             minibatches += 1;
         }
     }
@@ -440,7 +437,7 @@ pub fn update(
         entropy: mean(sums.entropy),
         kl: mean(sums.kl),
         clipped: mean(sums.clipped),
-        gradient: (gradients / f64::from(minibatches.max(1))) as f32,
+        gradient: (norms / f64::from(minibatches.max(1))) as f32,
     })
 }
 

@@ -1,12 +1,12 @@
-//! What speed is measured with: networks and made-up samples for them.
+//! Workloads for benchmarks: networks and synthetic samples.
 //!
 //! `benches/policy` has the work of [`Workload::paper`] in Python, for other engines.
 
 use rand::{Rng, RngExt};
 
+use crate::adam::clip_gradient_norm;
 use crate::{
     Adam, Batch, Engine, Network, NetworkConfig, Outputs, PpoConfig, PpoLoss, Result, Samples,
-    clip_gradient,
 };
 
 /// Planes of an image that shows a map: walls, goal, lava, colours, the agent's four directions, progress.
@@ -22,21 +22,21 @@ pub struct Workload {
     images: Vec<u8>,
     vectors: Vec<f32>,
     actions: Vec<usize>,
-    /// What the first weights said.
+    /// The outputs of the initial weights.
     collected: Outputs,
     advantages: Vec<f32>,
     returns: Vec<f32>,
-    judged: Outputs,
+    evaluated: Outputs,
 }
 
 impl Workload {
-    /// Samples trained at once: the minibatch of Table 1.
+    /// Samples per training step: the minibatch of Table 1.
     pub const TRAINED: usize = 4096;
 
-    /// Samples judged at once.
-    pub const JUDGED: usize = 256;
+    /// Samples per evaluation.
+    pub const EVALUATED: usize = 256;
 
-    /// Floating-point operations a trained sample of the paper's network: forward, and twice as much backward except into the image.
+    /// Floating-point operations per trained sample of the paper's network: forward, and twice as much backward except into the image.
     pub const FLOPS: f64 = 1.09e6;
 
     /// The paper's network: 13 × 13 cells of three bytes, four indicators, four machine states, seven actions.
@@ -80,7 +80,7 @@ impl Workload {
             collected,
             advantages,
             returns,
-            judged: Outputs::default(),
+            evaluated: Outputs::default(),
         })
     }
 
@@ -105,18 +105,18 @@ impl Workload {
         };
         let batch = Batch::all(&self.images, &self.vectors);
         self.engine.gradient(&self.network, &batch, &loss)?;
-        clip_gradient(self.engine.last_gradient_mut(), self.settings.gradient_clip);
+        clip_gradient_norm(self.engine.last_gradient_mut(), self.settings.gradient_clip);
         let gradient = self.engine.last_gradient();
         self.adam.step(self.network.weights_mut(), gradient)
     }
 
-    /// Judges [`Workload::JUDGED`] samples.
-    pub fn judge(&mut self) -> Result<()> {
+    /// Evaluates [`Workload::EVALUATED`] samples.
+    pub fn evaluate(&mut self) -> Result<()> {
         let batch = Batch::all(
-            &self.images[..Self::JUDGED * self.network.image_len()],
-            &self.vectors[..Self::JUDGED * self.network.vector_len()],
+            &self.images[..Self::EVALUATED * self.network.image_len()],
+            &self.vectors[..Self::EVALUATED * self.network.vector_len()],
         );
-        (self.engine).evaluate(&self.network, &batch, &mut self.judged)
+        (self.engine).evaluate(&self.network, &batch, &mut self.evaluated)
     }
 }
 

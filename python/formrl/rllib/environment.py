@@ -8,7 +8,7 @@ from typing import Any
 
 from formrl._native import Machine, Trace
 
-from ..cast import Cast
+from ..agent_assignment import AgentAssignment
 from ..extras import require
 
 require("ray.rllib", "formrl.rllib")
@@ -42,9 +42,9 @@ class MachineMultiAgentEnv(MultiAgentEnv):
     """A task played by one agent a machine state.
 
     Its configuration has `make_env` and `machine`, and may have `names` (agents by state), `reserve` (names of agents that other
-    machines may have), `board` (where the present machine is written, see `Board`) and whatever `Cast` takes: `shaping`, `credit`,
+    machines may have), `board` (where the present machine is written, see `Board`) and the arguments of `AgentAssignment`: `shaping`, `credit`,
     `observation`, `truth`, `judge`, `labels`, `signature`. Only the agent that acts next has an observation. `counterexamples` and
-    `outcomes` (how episodes ended, and after how many steps) are remembered until somebody clears them, the last 10,000 of each.
+    `outcomes` (how episodes ended, and after how many steps) are kept until they are cleared, the last 10,000 of each.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -55,7 +55,7 @@ class MachineMultiAgentEnv(MultiAgentEnv):
             machine, settings["names"] = ray.get(board.read.remote())
         settings.setdefault("observation", "flat")
         self._reserve: list[str] = settings.pop("reserve", [])
-        self.cast = Cast(make_env(), machine, **settings)
+        self.assignment = AgentAssignment(make_env(), machine, **settings)
         self.counterexamples: deque[Trace] = deque(maxlen=REMEMBERED)
         self.outcomes: deque[tuple[str, int]] = deque(maxlen=REMEMBERED)
         self._steps = 0
@@ -64,35 +64,35 @@ class MachineMultiAgentEnv(MultiAgentEnv):
 
     def set_machine(self, machine: Machine, names: Mapping[str, str] | None = None) -> None:
         """Plays with another machine, and so with other agents, from the next reset on."""
-        self.cast.set_machine(machine, names)
+        self.assignment.set_machine(machine, names)
         self._enter()
 
     def _enter(self) -> None:
-        space = self.cast.env.env.observation_space
-        spaces = {agent: sight.space for agent, sight in self.cast.sights.items()}
-        self.possible_agents = self._reserve or self.cast.agents
-        self.agents = self.cast.agents
+        space = self.assignment.env.env.observation_space
+        spaces = {agent: encoder.space for agent, encoder in self.assignment.encoders.items()}
+        self.possible_agents = self._reserve or self.assignment.agents
+        self.agents = self.assignment.agents
         self.observation_spaces = {agent: spaces.get(agent, space) for agent in self.possible_agents}
-        self.action_spaces = dict.fromkeys(self.possible_agents, self.cast.env.action_space)
+        self.action_spaces = dict.fromkeys(self.possible_agents, self.assignment.env.action_space)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Starts an episode."""
-        info = self.cast.reset(seed=seed, options=options)
+        info = self.assignment.reset(seed=seed, options=options)
         self._steps, self._left = 0, None
-        self.agents = self.cast.agents
-        actor = self.cast.actor
-        return {actor: self.cast.glance(actor)}, {actor: info}
+        self.agents = self.assignment.agents
+        actor = self.assignment.actor
+        return {actor: self.assignment.observe(actor)}, {actor: info}
 
     def step(self, action_dict: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Has the agent whose turn it is act."""
-        actor = self.cast.actor
-        rewards, terminated, truncated, info = self.cast.step(action_dict[actor])
+        """Takes a step with the current agent's action."""
+        actor = self.assignment.actor
+        rewards, terminated, truncated, info = self.assignment.step(action_dict[actor])
         self._steps += 1
         terminations = {"__all__": terminated}
         truncations = {"__all__": truncated and not terminated}
-        seen = {self.cast.actor: self.cast.glance(self.cast.actor)}
+        seen = {self.assignment.actor: self.assignment.observe(self.assignment.actor)}
         left, self._left = self._left, None
         if left is not None:
             terminations[left] = True
@@ -100,13 +100,13 @@ class MachineMultiAgentEnv(MultiAgentEnv):
             if "counterexample" in info:
                 self.counterexamples.append(info["counterexample"])
             self.outcomes.append((info["outcome"], self._steps))
-            seen |= {agent: self.cast.glance(agent) for agent in [*rewards, *([left] if left else [])]}
-        elif self.cast.actor != actor and self.cast.credit == "hand-over" and not self.cast.may_return(actor):
-            # Whatever comes of the episode, this agent has done its part. RLlib is told one step later: an episode all of whose
+            seen |= {agent: self.assignment.observe(agent) for agent in [*rewards, *([left] if left else [])]}
+        elif self.assignment.actor != actor and self.assignment.credit == "hand-over" and not self.assignment.may_return(actor):
+            # The agent's sub-task is complete, for every outcome of the episode. RLlib is told one step later: an episode all of whose
             # agents so far are done is over for it, and it has yet to meet the next one.
             self._left = actor
         return seen, rewards, terminations, truncations, {agent: info for agent in seen}
 
     def close(self) -> None:
         """Closes the environment."""
-        self.cast.env.close()
+        self.assignment.env.close()

@@ -8,7 +8,7 @@ from typing import Any
 
 from formrl._native import Learner, Machine, Trace
 
-from ..cast import Cast, Credit, survivors
+from ..agent_assignment import AgentAssignment, Credit, survivors
 from ..episode import GOAL, can_accept, nothing_known, running_states, shortest
 from ..errors import LearnError
 from ..extras import require
@@ -53,7 +53,7 @@ class Training:
 
     - `machine`: one to start from; without one nothing is known, and environments are explored at random, `explore` steps a
       runner and iteration, until there is.
-    - `gamma`: the discount, of PPO and of the shaping; `credit`: see `formrl.cast.Credit`.
+    - `gamma`: the discount, of PPO and of the shaping; `credit`: see `formrl.agent_assignment.Credit`.
     - `keep`: how many counterexamples of an iteration are kept at most: of each kind (goal, dead-end, incomplete) the shortest, a
       third of `keep`, rounded up.
     - `max_states`, `time_limit`, `learner`: limits and options of `formrl.Learner`.
@@ -83,7 +83,7 @@ class Training:
         self._reserve = [f"policy_{i}" for i in range(2 * max(max_states, len(machine.states)))]
         self.names: dict[str, str] = dict(zip(running_states(machine), self._reserve))
         """The agent, and so the module, of every state."""
-        self._example = Cast(make_env(), machine, names=self.names, observation="flat")
+        self._example = AgentAssignment(make_env(), machine, names=self.names, observation="flat")
         self.learner = Learner(self._example.env.signature, **(learner or {}))
         self._max_states, self._time_limit = max_states, time_limit
         self._explore, self._keep = explore, keep
@@ -194,11 +194,11 @@ class Training:
         return {
             agent: RLModuleSpec(
                 module_class=module_class,
-                observation_space=sight.space,
+                observation_space=encoder.space,
                 action_space=self._example.env.action_space,
                 model_config=self._model,
             )
-            for agent, sight in self._example.sights.items()
+            for agent, encoder in self._example.encoders.items()
         }
 
 

@@ -31,8 +31,8 @@ class GridWorldVectorEnv(OfTask, VectorEnv[Images, Actions, npt.NDArray[Any]]):
     - `copy`: whether every step returns arrays of its own. Without, the same ones are written to again and again: faster, but what
       is to be kept must be copied.
 
-    World `i` of a seed plays the same episodes whatever the number of worlds and threads. `infos["labels"]` is an array of booleans,
-    a row a world and a column an atom of the signature.
+    World `i` of a seed plays the same episodes for any number of worlds and threads. `infos["labels"]` is an array of booleans,
+    with one row per world and one column per atom of the signature.
     """
 
     def __init__(

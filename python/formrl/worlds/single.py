@@ -26,7 +26,7 @@ class GridWorldEnv(OfTask, gymnasium.Env[Image, np.int64], EzPickle):
       for each kind of thing.
     - `actions`: `all` seven of MiniGrid, or just the three `moves`.
     - `starts`: `anywhere`, or always where the map says (`of-the-map`).
-    - `maps`: episodes go through so many maps, drawn from `map_seed`; without it, each has a map of its own.
+    - `maps`: the number of maps that episodes go through, drawn from `map_seed`; without it, every episode has a new map.
     - `held_out`: play on maps that no training run sees.
     """
 

@@ -1,4 +1,4 @@
-//! The figures of the worlds: steps a second with labels and machines, alone and with a full observation; shortest solutions.
+//! The rows about worlds: steps per second with labels and machines, with and without observations; shortest solutions.
 
 use std::collections::{HashSet, VecDeque};
 use std::hint::black_box;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use form_env::{
-    Action, Environment, GridWorld, GridWorlds, Maps, Outcome, Shortest, Split, Task, WorldOptions,
-    Worlds, shortest,
+    Action, Environment, EpisodeOutcome, GridWorld, GridWorlds, Maps, Shortest, Split, Task,
+    WorldOptions, Worlds, shortest,
 };
 
 use super::machine::Numbers;
@@ -28,28 +28,28 @@ pub(super) const BENCHMARKS: [Benchmark; 3] = [
     },
 ];
 
-/// Worlds that are stepped together.
+/// The number of parallel worlds.
 const WORLDS: usize = 4096;
-/// Steps of each of them in one measurement.
+/// The steps per world and measurement.
 const STEPS: usize = 1000;
 
-/// What MiniGrid 3.2.0 did in the same room, on one core of the computer of book/src/performance.md.
+/// MiniGrid 3.2.0 in the same room, on one core of the computer of book/src/performance.md.
 const MINIGRID: Baseline = Baseline {
     value: 5_074.0,
     source: "MiniGrid with a full view, book/src/performance.md",
 };
 
-/// Steps a second of all tasks' worlds on all cores: labels, ground truth, new episodes.
+/// Steps per second on all cores: labels, ground truth, new episodes.
 fn step(name: &str) -> Result<Row> {
-    Ok(Row::new(name, steps_a_second(|_| Ok(()))?, "steps/s"))
+    Ok(Row::new(name, steps_per_second(|_| Ok(()))?, "steps/s"))
 }
 
-/// The same on one core, and after every step the full symbolic view of every world is written.
+/// Steps per second on one core, with the full symbolic observation after every step.
 fn step_and_observe(name: &str) -> Result<Row> {
     let one_core = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let mut images = Vec::new();
     let value = one_core.install(|| {
-        steps_a_second(|worlds| {
+        steps_per_second(|worlds| {
             images.resize(worlds.len() * worlds.spec().planes_len(), 0);
             worlds.observe_all(&mut images, &mut [])?;
             black_box(&images);
@@ -62,8 +62,8 @@ fn step_and_observe(name: &str) -> Result<Row> {
     })
 }
 
-/// Random actions in the worlds of a task: the slowest of the paper's three.
-fn steps_a_second(mut then: impl FnMut(&GridWorlds) -> Result<()> + Send) -> Result<f64> {
+/// Random actions; the slowest of the paper's three tasks.
+fn steps_per_second(mut then: impl FnMut(&GridWorlds) -> Result<()> + Send) -> Result<f64> {
     let mut numbers = Numbers(0x5eed);
     let actions: Vec<u8> = (0..WORLDS + 64).map(|_| numbers.below(7) as u8).collect();
     let mut slowest = f64::INFINITY;
@@ -73,7 +73,7 @@ fn steps_a_second(mut then: impl FnMut(&GridWorlds) -> Result<()> + Send) -> Res
         let mut worlds = GridWorlds::new(task, maps, WorldOptions::default(), WORLDS, 7)?;
         let seconds = median(3, || {
             for i in 0..STEPS {
-                // Other actions every time, without drawing them anew.
+                // Other actions every time, without drawing new ones.
                 worlds.step(&actions[i % 64..][..WORLDS])?;
                 worlds.next_episodes()?;
                 then(&worlds)?;
@@ -85,7 +85,7 @@ fn steps_a_second(mut then: impl FnMut(&GridWorlds) -> Result<()> + Send) -> Res
     Ok(slowest)
 }
 
-/// Shortest solutions a second on one core, six yellow checkpoints, beside a search that steps copies of the world.
+/// Shortest solutions per second on one core with six yellow checkpoints, beside a search that steps copies of the world.
 fn shortest_solutions(name: &str) -> Result<Row> {
     const EPISODES: usize = 100;
     let task = Arc::new(Task::builtin("all-yellow-6")?);
@@ -133,8 +133,8 @@ fn by_copies(start: &GridWorld) -> Result<Shortest> {
         for action in 0..Action::MOVES {
             let mut after = world.clone();
             match after.step(action)? {
-                Outcome::Goal => return Ok(Shortest::Exactly(after.steps() as usize)),
-                Outcome::Running if known.insert(key(&after)) => open.push_back(after),
+                EpisodeOutcome::Goal => return Ok(Shortest::Exactly(after.steps() as usize)),
+                EpisodeOutcome::Running if known.insert(key(&after)) => open.push_back(after),
                 _ => {}
             }
         }

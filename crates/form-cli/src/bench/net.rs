@@ -1,4 +1,4 @@
-//! The figures of the policies' networks: samples trained and judged a second on the paper's network, all cores.
+//! The rows about networks: samples trained and evaluated per second with the paper's network, on all cores.
 
 use std::time::{Duration, Instant};
 
@@ -19,25 +19,25 @@ pub(super) const BENCHMARKS: [Benchmark; 2] = [
     },
 ];
 
-/// How long a run lasts.
+/// The duration of one run.
 const TIME: Duration = Duration::from_millis(500);
-/// How many runs there are.
+/// The number of runs.
 const RUNS: usize = 5;
 
-/// What PyTorch did with its best settings on the two cores of the computer of book/src/performance.md.
+/// PyTorch with its best settings on the two cores of the computer of book/src/performance.md.
 const PYTORCH: &str = "PyTorch's best settings on 2 cores, book/src/performance.md";
 
-/// Samples trained a second at minibatch 4096: loss, gradient, its clipping and a step of Adam.
+/// Samples trained per second with minibatch 4096: loss, gradient, clipping and a step of Adam.
 fn train(name: &str) -> Result<Row> {
     let mut work = Workload::paper(&mut generator(7, Stream::Other(0)))?;
     let value = rate(Workload::TRAINED, || work.train())?;
     Ok(row(name, value, 37_311.0))
 }
 
-/// Samples judged a second at batch 256.
+/// Samples evaluated per second with batch 256.
 fn judge(name: &str) -> Result<Row> {
     let mut work = Workload::paper(&mut generator(7, Stream::Other(0)))?;
-    let value = rate(Workload::JUDGED, || work.judge())?;
+    let value = rate(Workload::EVALUATED, || work.evaluate())?;
     Ok(row(name, value, 120_768.0))
 }
 
@@ -52,7 +52,7 @@ fn row(name: &str, value: f64, pytorch: f64) -> Row {
     }
 }
 
-/// Samples a second: the median of several runs, after one that warms up.
+/// Samples per second: the median of several runs after a warm-up.
 fn rate(samples: usize, mut work: impl FnMut() -> form_rl::Result<()>) -> Result<f64> {
     let mut rates = Vec::with_capacity(RUNS);
     work()?;

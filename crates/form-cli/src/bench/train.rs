@@ -1,10 +1,10 @@
-//! The figure of training as a whole: environment steps a second, with labels, machine and twenty epochs of minibatch 4096.
+//! The row about training end to end: environment steps per second, with labels, machine and 20 epochs of minibatch 4096.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use form_lab::{GridArena, Method, Preset, RunConfig, Trainer};
+use form_lab::{GridEnvFactory, Method, Preset, RunConfig, Trainer};
 
 use super::{Baseline, Benchmark, Row};
 
@@ -13,21 +13,21 @@ pub(super) const BENCHMARKS: [Benchmark; 1] = [Benchmark {
     measure: end_to_end,
 }];
 
-/// Iterations that warm up: until some have ended, episodes hold samples back.
+/// The warm-up iterations: until episodes have ended, samples are held back.
 const WARM_UP: usize = 2;
-/// Iterations that are measured.
+/// The measured iterations.
 const MEASURED: usize = 3;
 
-/// A run of the preset `paper` on all-yellow, with the machine given: nothing is measured but acting and training.
+/// A run of the preset `paper` on all-yellow with a given machine: only rollouts and updates are measured.
 fn end_to_end(name: &str) -> Result<Row> {
     let config = RunConfig::new("all-yellow", Method::Handcrafted, Preset::Paper);
     let steps = (config.steps() * config.worlds) as f64;
-    let arena = GridArena::new(&config)?;
-    let mut run = Trainer::new(config, arena, Arc::default())?;
+    let envs = GridEnvFactory::new(&config)?;
+    let mut run = Trainer::new(config, envs, Arc::default())?;
     let (mut rates, mut samples) = (Vec::new(), 0);
     for iteration in 0..WARM_UP + MEASURED {
         let start = Instant::now();
-        let done = run.iterate()?.context("nobody interrupts it")?;
+        let done = run.iterate()?.context("the run was interrupted")?;
         if iteration >= WARM_UP {
             rates.push(steps / start.elapsed().as_secs_f64());
             samples += done.policies.iter().map(|row| row.samples).sum::<u64>();
@@ -41,7 +41,9 @@ fn end_to_end(name: &str) -> Result<Row> {
     };
     Ok(Row {
         baseline: Some(baseline),
-        note: Some(format!("{share:.2} samples trained a step, 20 epochs each")),
+        note: Some(format!(
+            "{share:.2} samples trained per step, 20 epochs each"
+        )),
         ..Row::new(name, value, "steps/s")
     })
 }

@@ -1,4 +1,4 @@
-//! What the program itself needs, and what the computer has: does it learn, can it write files, which registers and memory are there?
+//! The core and the computer: learning, writable folders, vector registers, threads, memory, colours.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::path::Path;
 use form_core::{Kind, Recorder, Signature};
 use form_learn::{LearnOutcome, Learner, Limits, Options};
 
-use super::{Part, State};
+use super::{Component, State};
 
-/// All of that.
-pub fn parts() -> Vec<Part> {
-    let part = |name, state, purpose, advice, optional| Part {
+/// The core and the computer.
+pub fn components() -> Vec<Component> {
+    let component = |name, state, purpose, advice, optional| Component {
         name,
         state,
         purpose,
@@ -20,41 +20,41 @@ pub fn parts() -> Vec<Part> {
     let here = |what: String| State::Here { what, path: None };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     vec![
-        part(
+        component(
             "learning",
             learning(),
             "",
-            "build the program anew, with a C++ compiler",
+            "rebuild the program with a C++ compiler",
             false,
         ),
-        part(
+        component(
             "temporary folder",
             writable(&std::env::temp_dir()),
-            "traces and machines that are read from a pipe",
-            "name a folder that can be written to in the variable TMPDIR",
+            "input from a pipe",
+            "set TMPDIR to a writable folder",
             true,
         ),
-        part(
+        component(
             "this folder",
             writable(Path::new(".")),
             "runs and pages, unless another folder is named",
-            "go to a folder that can be written to, or name one with --out",
+            "use a writable folder, or name one with --out",
             true,
         ),
-        part("vector registers", here(registers()), "", "", true),
-        part("threads", here(threads.to_string()), "", "", true),
-        part(
+        component("vector registers", here(registers()), "", "", true),
+        component("threads", here(threads.to_string()), "", "", true),
+        component(
             "memory",
             memory().map_or(State::Missing, here),
             "",
-            "it is not known how much there is",
+            "unknown",
             true,
         ),
-        part("colours", here(colours()), "", "", true),
+        component("colours", here(colours()), "", "", true),
     ]
 }
 
-/// Learns a machine from two short traces: the solver, the check of what it says, and all below them are at work.
+/// Learns a machine from two short traces, which exercises the solver and the verifier.
 fn learning() -> State {
     let broken = |why: String| State::Broken { path: None, why };
     let learnt = || -> Result<usize, String> {
@@ -88,35 +88,33 @@ fn learning() -> State {
             what: "works".to_owned(),
             path: None,
         },
-        Ok(states) => broken(format!(
-            "a machine of 2 states was expected, not of {states}"
-        )),
+        Ok(states) => broken(format!("expected a machine of 2 states, got {states}")),
         Err(why) => broken(why),
     }
 }
 
-/// Whether files can be made in a folder.
+/// Whether a folder is writable.
 fn writable(folder: &Path) -> State {
     match tempfile::tempfile_in(folder) {
         Ok(_) => State::Here {
-            what: "can be written to".to_owned(),
+            what: "writable".to_owned(),
             path: None,
         },
         Err(error) => State::Broken {
             path: Some(folder.to_owned()),
-            why: format!("no file can be made there, {}", error.kind()),
+            why: format!("cannot create a file there, {}", error.kind()),
         },
     }
 }
 
-/// The registers that networks are computed in.
+/// The vector registers.
 fn registers() -> String {
     #[cfg(target_arch = "x86_64")]
     {
         let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
         let middle = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
         match (wide, middle) {
-            (true, _) => "AVX-512, the widest that are made use of".to_owned(),
+            (true, _) => "AVX-512, the widest supported".to_owned(),
             (_, true) => "AVX2".to_owned(),
             _ => "neither AVX2 nor AVX-512: training is several times slower".to_owned(),
         }
@@ -127,7 +125,7 @@ fn registers() -> String {
     }
 }
 
-/// How much memory there is, where the system says so in a file.
+/// The memory, on systems with /proc/meminfo.
 fn memory() -> Option<String> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let mib = |name: &str| -> Option<u64> {
@@ -139,12 +137,12 @@ fn memory() -> Option<String> {
     Some(format!("{free} of {all} MiB available"))
 }
 
-/// Whether the terminal is written to in colours, and why not.
+/// Whether output is coloured, and if not, why.
 fn colours() -> String {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_none_or(|name| name == "dumb");
     match std::io::stdout().is_terminal() {
-        false => "none, this is not written to a terminal".to_owned(),
+        false => "none, the output is not a terminal".to_owned(),
         true if set("NO_COLOR") => "none, NO_COLOR is set".to_owned(),
         true if dumb => "none, the terminal has none (TERM)".to_owned(),
         true => "yes".to_owned(),

@@ -1,4 +1,4 @@
-//! Finding a program on the path, and asking it something without waiting for ever.
+//! Finds a program on the PATH and runs it with a time limit.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// The first of some programs that is on the path.
+/// The first of some programs that is on the PATH.
 pub fn find(names: &[&str], path: &OsStr) -> Option<PathBuf> {
     let folders: Vec<PathBuf> = std::env::split_paths(path)
-        // A relative one would mean whatever lies in the current folder.
+        // A relative entry would find files of the current folder.
         .filter(|folder| folder.is_absolute())
         .collect();
     (names.iter())
@@ -33,10 +33,10 @@ fn can_run(file: &Path) -> bool {
     file.is_file()
 }
 
-/// More than this no version takes.
+/// The maximum output of a version.
 const MOST: u64 = 1 << 16;
 
-/// What a program says to some arguments; or why it says nothing.
+/// The output of a program, or why there is none.
 pub fn ask(program: &Path, arguments: &[&str], patience: Duration) -> Result<String, String> {
     let mut child = Command::new(program)
         .args(arguments)
@@ -44,11 +44,11 @@ pub fn ask(program: &Path, arguments: &[&str], patience: Duration) -> Result<Str
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|error| format!("it cannot be started: {error}"))?;
+        .map_err(|error| format!("cannot start it: {error}"))?;
     let deadline = Instant::now() + patience;
     let (sender, receiver) = channel();
     if let Some(output) = child.stdout.take() {
-        // Left alone if the program never closes it: whoever asked is not there any more by then.
+        // The thread is left behind if the program never closes its output.
         std::thread::spawn(move || {
             let mut said = Vec::new();
             let _ = output.take(MOST).read_to_end(&mut said);
@@ -64,7 +64,7 @@ pub fn ask(program: &Path, arguments: &[&str], patience: Duration) -> Result<Str
                 std::thread::sleep(Duration::from_millis(5));
             }
             _ => {
-                // If it cannot be ended, it is left alone.
+                // If it cannot be killed, it is left running.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(silent());
@@ -74,7 +74,7 @@ pub fn ask(program: &Path, arguments: &[&str], patience: Duration) -> Result<Str
     let said = String::from_utf8_lossy(&said.unwrap_or_default()).into_owned();
     match status.success() {
         true => Ok(said),
-        false => Err(format!("it ended with {status}")),
+        false => Err(format!("it exited with {status}")),
     }
 }
 

@@ -1,13 +1,13 @@
-//! The Python that is on the path, and what is installed in it of the package `formrl` and of what that works with.
+//! The Python on the PATH, and its packages.
 
 use std::ffi::OsStr;
 
 use serde_json::Value;
 
 use super::program::{ask, find};
-use super::{PATIENCE, Part, State};
+use super::{Component, PATIENCE, State};
 
-/// Asks for versions without importing anything that is installed, or that lies in the current folder, unless PYTHONPATH names it.
+/// Reads versions without importing packages or files of the current folder.
 const SCRIPT: &str = "
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]
@@ -25,10 +25,10 @@ except ImportError:
 print(json.dumps({'version': platform.python_version(), 'found': found}))
 ";
 
-/// The oldest Python that the package can be installed in.
+/// The oldest supported Python.
 const LEAST: &str = "3.11";
 
-/// A package: the name it is installed by, the oldest version that will do, what it is for and how to get it.
+/// A package: its name, the oldest supported version, its purpose and how to install it.
 type Package = (&'static str, &'static str, &'static str, &'static str);
 
 const PACKAGES: [Package; 9] = [
@@ -83,19 +83,19 @@ const PACKAGES: [Package; 9] = [
     (
         "tensorboard",
         "",
-        "looking at the event files of runs; form report needs nothing",
+        "viewing the event files of runs; form report does not need it",
         "pip install tensorboard",
     ),
 ];
 
 /// Python and its packages.
-pub fn parts(path: &OsStr) -> Vec<Part> {
+pub fn components(path: &OsStr) -> Vec<Component> {
     let asked = find(&["python3", "python"], path).map(|program| {
         let names = PACKAGES.iter().map(|package| package.0);
         let arguments: Vec<&str> = ["-c", SCRIPT].into_iter().chain(names).collect();
         let said = ask(&program, &arguments, PATIENCE);
         let read = said.and_then(|said| {
-            serde_json::from_str::<Value>(&said).map_err(|_| "its answer makes no sense".to_owned())
+            serde_json::from_str::<Value>(&said).map_err(|_| "unexpected output".to_owned())
         });
         (program, read)
     });
@@ -114,7 +114,7 @@ pub fn parts(path: &OsStr) -> Vec<Part> {
         },
     };
     let usable = matches!(python, State::Here { .. });
-    let mut parts = vec![Part {
+    let mut components = vec![Component {
         name: "Python",
         state: python,
         purpose: "the package formrl, and the comparisons with other libraries",
@@ -127,7 +127,7 @@ pub fn parts(path: &OsStr) -> Vec<Part> {
             Some(said) => version(said, &format!("/found/{name}"), least),
             None => State::Missing,
         };
-        parts.push(Part {
+        components.push(Component {
             name,
             state,
             purpose,
@@ -135,10 +135,10 @@ pub fn parts(path: &OsStr) -> Vec<Part> {
             optional: true,
         });
     }
-    parts
+    components
 }
 
-/// The version at a place of the answer.
+/// The version at a JSON pointer.
 fn version(said: &Value, place: &str, least: &'static str) -> State {
     let Some(what) = said.pointer(place).and_then(Value::as_str) else {
         return State::Missing;
@@ -150,7 +150,7 @@ fn version(said: &Value, place: &str, least: &'static str) -> State {
     }
 }
 
-/// `3.11.0rc1` as 3, 11, 0: what follows the numbers does not matter.
+/// `3.11.0rc1` as 3, 11, 0; suffixes are ignored.
 fn numbers(version: &str) -> Vec<u64> {
     let number = |part: &str| {
         let end = part.find(|c: char| !c.is_ascii_digit());

@@ -1,10 +1,10 @@
-//! A game: a world, the machine that watches it, and what was observed on the way.
+//! A game: a world, the machine that monitors it, and the trace so far.
 
 use anyhow::Result;
-use form_core::{BoundMachine, Monitor, Recorder, Step};
+use form_core::{BoundMachine, Machine, Monitor, Recorder, Signature, Step};
 use form_env::{Action, Environment, GridWorld};
 
-/// A world that is being played.
+/// A game in progress.
 pub struct Game {
     world: GridWorld,
     map: u64,
@@ -15,7 +15,7 @@ pub struct Game {
 }
 
 impl Game {
-    /// At the start of an episode on the map of this number.
+    /// A game at the start of an episode on map number `map`.
     pub fn new(world: GridWorld, machine: BoundMachine, map: u64) -> Self {
         let monitor = Monitor::new(&machine);
         let mut game = Self {
@@ -62,8 +62,13 @@ impl Game {
         self.map
     }
 
-    pub fn machine(&self) -> &BoundMachine {
-        &self.machine
+    pub fn machine(&self) -> &Machine {
+        self.machine.machine()
+    }
+
+    /// The atoms that it observes.
+    pub fn signature(&self) -> &Signature {
+        self.machine.signature()
     }
 
     pub fn monitor(&self) -> &Monitor {

@@ -1,7 +1,7 @@
-//! The screen of a game: the room on the left, the machine and what it has seen on the right.
+//! The screen of a game: the room on the left, the machine and its buffer on the right.
 
 use form_core::{Notation, StateId};
-use form_env::{Cell, Environment, Frame, Outcome, Rgb};
+use form_env::{Cell, Environment, EpisodeOutcome, Frame, Rgb};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
@@ -9,29 +9,29 @@ use ratatui::widgets::{Block, Paragraph, Wrap};
 
 use super::game::Game;
 
-/// Columns of a cell.
+/// The columns per cell.
 const CELL: u16 = 3;
-/// Columns that the machine needs at least.
+/// The minimum columns of the machine.
 const MACHINE: u16 = 36;
-/// Rows for what was observed, two of which can be long.
+/// The rows of the episode panel, two of which can be long.
 const EPISODE: u16 = 11;
-/// Observations of the trace that are shown.
+/// The number of recent observations shown.
 const TRACE: usize = 6;
 
 /// Draws everything.
 pub fn draw(frame: &mut ratatui::Frame<'_>, game: &Game) {
     let title = format!("{}, map {}", game.world().task().name(), game.map());
-    let keys = " ← → turn  ↑ walk  p d t e pickup drop toggle done  r again  n next map  q leave";
+    let keys = " ← → turn  ↑ walk  p d t e pickup drop toggle done  r restart  n next map  q quit";
     draw_with(frame, game, &title, keys);
 }
 
-/// The same with this title of the room, and this line about the keys.
+/// Draws everything, with a title and a line of keys.
 pub fn draw_with(frame: &mut ratatui::Frame<'_>, game: &Game, title: &str, help: &str) {
     let room = game.world().task().room();
     let wanted = room.width() as u16 * CELL + 2;
     let [top, keys] =
         Layout::vertical([Constraint::Min(3), Constraint::Length(1)]).areas(frame.area());
-    // A room that leaves no place for the machine shows what is around the agent.
+    // A room that is too large is cropped around the agent.
     let width = wanted.min(top.width.saturating_sub(MACHINE));
     let [left, right] =
         Layout::horizontal([Constraint::Length(width), Constraint::Min(0)]).areas(top);
@@ -68,7 +68,7 @@ fn draw_room(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game, title: &st
     frame.render_widget(Paragraph::new(lines), inner);
 }
 
-/// The part of a side of the room that fits, with the agent in it.
+/// The visible range of a side of the room, which contains the agent.
 fn visible(size: usize, fits: usize, agent: usize) -> std::ops::Range<usize> {
     let fits = fits.min(size);
     let first = agent.saturating_sub(fits / 2).min(size - fits);
@@ -76,7 +76,7 @@ fn visible(size: usize, fits: usize, agent: usize) -> std::ops::Range<usize> {
 }
 
 fn draw_machine(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
-    let machine = game.machine().machine();
+    let machine = game.machine();
     let mut lines = Vec::new();
     let mut current = 0;
     for state in machine.state_ids() {
@@ -87,31 +87,27 @@ fn draw_machine(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
     }
     let block = Block::bordered().title(format!(" {} ", machine.name()));
     let fits = usize::from(block.inner(area).height);
-    // Of a long machine, the part with the current state.
+    // A long machine is cropped around the current state.
     let hidden = lines.len().saturating_sub(fits).min(current);
     let text = Paragraph::new(lines).scroll((hidden as u16, 0));
     frame.render_widget(text.block(block), area);
 }
 
-/// What was observed, and what came of it.
+/// The observations and the outcome.
 fn draw_episode(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
-    let (world, signature) = (game.world(), game.machine().signature());
+    let (world, signature) = (game.world(), game.signature());
     let outcome = match world.outcome() {
-        Outcome::Running => Span::raw("running"),
-        Outcome::Goal => "goal: the task is done".green().bold(),
-        Outcome::DeadEnd => "dead end: the task has become impossible".red().bold(),
-        Outcome::OutOfTime => "out of time".yellow().bold(),
+        EpisodeOutcome::Running => Span::raw("running"),
+        EpisodeOutcome::Goal => "goal: the task is done".green().bold(),
+        EpisodeOutcome::DeadEnd => "dead end: the task has become impossible".red().bold(),
+        EpisodeOutcome::OutOfTime => "out of time".yellow().bold(),
     };
     let steps = game.trace().steps();
     let newest: Vec<String> = (steps.iter().rev().take(TRACE))
         .map(|step| signature.describe(step))
         .collect();
     let fact = |name: &'static str, value: Span<'static>| Line::from(vec![name.dim(), value]);
-    let state = game
-        .machine()
-        .machine()
-        .state_name(game.monitor().state())
-        .to_owned();
+    let state = game.machine().state_name(game.monitor().state()).to_owned();
     let count = format!("{} of {}", world.steps(), world.task().steps());
     let lines = vec![
         fact("episode   ", outcome),
@@ -129,9 +125,9 @@ fn draw_episode(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
     frame.render_widget(text.block(Block::bordered().title(" episode ")), area);
 }
 
-/// A state and its edges; the current one stands out.
+/// A state and its edges; the current state is highlighted.
 fn state_lines(game: &Game, state: StateId) -> Vec<Line<'static>> {
-    let machine = game.machine().machine();
+    let machine = game.machine();
     let current = game.monitor().state() == state;
     let mark = match () {
         () if state == machine.accept() => '✓',

@@ -1,23 +1,23 @@
-//! Watching the policies of a run: an episode that they have played is gone through step by step, by itself or by hand.
+//! Watching the policies of a run: a recorded episode is replayed automatically or step by step.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use form_env::Action;
-use form_lab::{EpisodeRequest, Recording, TrainedRun};
+use form_lab::{EpisodeRequest, Recording, SavedRun};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::game::Game;
 use super::{PAUSE, screen};
 
-/// Steps a second that can be chosen, and the one that it begins with.
+/// The available speeds in steps per second, and the initial one.
 const SPEEDS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 const FIRST_SPEED: usize = 3;
 
-/// What is watched, and how far it has come.
+/// A replay in progress.
 pub struct Watch {
-    run: TrainedRun,
+    run: SavedRun,
     request: EpisodeRequest,
     recording: Recording,
     game: Game,
@@ -26,7 +26,7 @@ pub struct Watch {
     speed: usize,
 }
 
-/// What a key asks for.
+/// The command of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Command {
     PlayOrPause,
@@ -40,8 +40,8 @@ enum Command {
 }
 
 impl Watch {
-    /// An episode at its start.
-    pub fn new(run: TrainedRun, request: EpisodeRequest) -> Result<Self> {
+    /// A replay at its start.
+    pub fn new(run: SavedRun, request: EpisodeRequest) -> Result<Self> {
         let recording = Recording::of(&run, &request)?;
         Ok(Self {
             game: game_of(&recording),
@@ -54,7 +54,7 @@ impl Watch {
         })
     }
 
-    /// Shows it until somebody leaves.
+    /// Shows it until the user quits.
     pub fn run(
         &mut self,
         terminal: &mut DefaultTerminal,
@@ -108,7 +108,7 @@ impl Watch {
         Ok(())
     }
 
-    /// One step, if there is one left.
+    /// One step forward, if there is one.
     fn forward(&mut self) -> Result<()> {
         let next = self.recording.actions().nth(self.step);
         if let Some(action) = next {
@@ -118,7 +118,7 @@ impl Watch {
         Ok(())
     }
 
-    /// To a step, from the start: worlds do not go back.
+    /// To a step, replayed from the start: worlds cannot step back.
     fn go(&mut self, step: usize) -> Result<()> {
         self.game = game_of(&self.recording);
         let actions: Vec<Action> = self.recording.actions().take(step).collect();
@@ -129,7 +129,7 @@ impl Watch {
         Ok(())
     }
 
-    /// The next map of the set, or the first after the last.
+    /// The next map of the set; the first one after the last.
     fn next_map(&mut self) -> Result<()> {
         let next = |map| EpisodeRequest {
             map: Some(map),
@@ -147,11 +147,11 @@ impl Watch {
 
     fn draw(&self, frame: &mut ratatui::Frame<'_>) {
         let ended = match self.step == self.recording.steps() {
-            true => self.recording.ending(),
+            true => self.recording.outcome(),
             false => format!("step {} of {}", self.step, self.recording.steps()),
         };
         let keys = format!(
-            " {ended}   space {}  ← → step  + - speed {}/s  r again  n next map  q leave",
+            " {ended}   space {}  ← → step  + - speed {}/s  r restart  n next map  q quit",
             if self.plays { "pause" } else { "play" },
             SPEEDS[self.speed]
         );
@@ -198,7 +198,7 @@ mod tests {
     use std::sync::Arc;
 
     use form_env::Split;
-    use form_lab::{Display, GridArena, Method, Preset, RunConfig, Session};
+    use form_lab::{Display, GridEnvFactory, Method, Preset, RunConfig, Session};
     use form_rl::Choice;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
@@ -222,8 +222,8 @@ mod tests {
         ] {
             config.set(key, value).unwrap();
         }
-        let arena = GridArena::new(&config).unwrap();
-        let mut session = Session::begin(config, arena, &path, Arc::default()).unwrap();
+        let envs = GridEnvFactory::new(&config).unwrap();
+        let mut session = Session::begin(config, envs, &path, Arc::default()).unwrap();
         session.run(&mut Display::quiet()).unwrap();
         let request = EpisodeRequest {
             split: Split::Training,
@@ -231,7 +231,7 @@ mod tests {
             seed: 5,
             choice: Choice::Sample,
         };
-        Watch::new(TrainedRun::open(&path).unwrap(), request).unwrap()
+        Watch::new(SavedRun::open(&path).unwrap(), request).unwrap()
     }
 
     fn screen(watch: &Watch) -> String {
@@ -268,7 +268,7 @@ mod tests {
             watch.obey(Command::Forward).unwrap();
         }
         let last = screen(&watch);
-        assert!(last.contains(&watch.recording.ending()), "{last}");
+        assert!(last.contains(&watch.recording.outcome()), "{last}");
         assert_eq!(watch.game.world().steps() as usize, steps);
     }
 

@@ -60,9 +60,9 @@ fn a_table_has_both_sorts_of_maps_and_of_actions() {
         "{text}"
     );
     for (line, expected) in lines[2..].iter().zip([
-        "training  drawn          30 ",
+        "training  sampled        30 ",
         "training  greedy         30 ",
-        "held-out  drawn          30 ",
+        "held-out  sampled        30 ",
         "held-out  greedy         30 ",
     ]) {
         assert!(line.starts_with(expected), "{text}");
@@ -169,11 +169,11 @@ fn zero_shot_writes_nothing_but_where_it_is_told_to() {
     let line = "transfer run --task more.toml --retrain none --episodes 20";
     let text = done(folder.path(), line);
     assert!(
-        text.starts_with("# run in more, as it is\n# policy u0: "),
+        text.starts_with("# run in more, zero-shot\n# policy u0: "),
         "{text}"
     );
     assert!(
-        text.contains(", 0 adapted, 0 fresh; not trained further: none is\n"),
+        text.contains(", 0 adapted, 0 fresh; not trained further: zero-shot\n"),
         "{text}"
     );
     assert_eq!(
@@ -199,9 +199,9 @@ fn partial_training_says_what_it_trains_and_why() {
     for said in [
         "1 adapted, 0 fresh; trained further: it waits for other atoms (new: red(o2), red(o3))",
         "  indicators.0.weight: adapted, 2 columns kept, 2 fresh",
-        "  trunk.0.weight: taken over",
+        "  trunk.0.weight: loaded",
         "0 adapted, 0 fresh; not trained further: it waits for what it waited for",
-        "the run is in new",
+        "run folder: new",
     ] {
         assert!(outcome.stderr.contains(said), "{said}: {}", outcome.stderr);
     }
@@ -301,7 +301,7 @@ fn what_cannot_be_transferred_is_refused_before_there_is_a_folder() {
         ),
         (
             "transfer run --task more.toml --out run",
-            "holds a run already",
+            "already holds a run",
         ),
     ] {
         let outcome = run(path, line);

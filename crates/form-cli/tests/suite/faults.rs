@@ -117,7 +117,7 @@ fn an_interrupted_run_says_how_to_go_on() {
         assert_eq!(child.wait().unwrap().code(), Some(1), "{rest}");
         assert!(
             rest.contains("interrupted after iteration")
-                && rest.contains("go on with: form train --resume run"),
+                && rest.contains("resume with: form train --resume run"),
             "{rest}"
         );
         assert!(!path.join("result.json").exists());
@@ -142,7 +142,7 @@ fn two_processes_do_not_train_into_one_folder() {
     let mut line = String::new();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     said.read_line(&mut line).unwrap();
-    assert_eq!(line, "the run is in run\n");
+    assert_eq!(line, "run folder: run\n");
     let second = [
         run(folder.path(), "train --resume run"),
         form(folder.path(), &arguments),

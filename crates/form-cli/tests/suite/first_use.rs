@@ -368,7 +368,7 @@ fn results_are_not_replaced_by_fewer() {
     let none = run(folder.path(), "reproduce all-yellow --seeds 1 --budget 0s");
     assert_eq!(none.code, Some(1), "{}", none.stderr);
     assert!(
-        none.stderr.contains("results is left as it is") && none.stderr.contains("--budget"),
+        none.stderr.contains("results is not changed") && none.stderr.contains("--budget"),
         "{}",
         none.stderr
     );

@@ -28,7 +28,7 @@ fn a_run_that_is_over_has_its_page() {
     );
     assert_eq!((outcome.code, &*outcome.stderr), (Some(0), ""));
     assert!(
-        outcome.stdout.contains("# look at run/report.html\n"),
+        outcome.stdout.contains("# report page: run/report.html\n"),
         "{}",
         outcome.stdout
     );

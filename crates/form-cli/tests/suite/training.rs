@@ -15,7 +15,7 @@ fn a_run_leaves_everything_in_its_folder() {
         "u1 -> u_acc : goal",
         "# the iterations are used up before the run converged",
         "# 6 iterations, ",
-        "# the run is in run; next: form eval run",
+        "# run folder: run; next: form eval run",
     ] {
         assert!(outcome.stdout.contains(said), "{said}: {}", outcome.stdout);
     }
@@ -105,11 +105,7 @@ fn folders_are_named_after_runs() {
     for expected in ["runs/tiny-handcrafted-3", "runs/tiny-handcrafted-3-2"] {
         let outcome = crate::binary::form(folder.path(), &arguments);
         assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-        assert!(
-            outcome
-                .stdout
-                .contains(&format!("the run is in {expected};"))
-        );
+        assert!(outcome.stdout.contains(&format!("run folder: {expected};")));
         assert!(folder.path().join(expected).join("result.json").is_file());
     }
 }
@@ -122,7 +118,7 @@ fn progress_is_plain_lines_where_there_is_no_terminal() {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = crate::binary::form(folder.path(), &arguments);
     let lines: Vec<&str> = outcome.stderr.lines().collect();
-    assert_eq!(lines[0], "the run is in run");
+    assert_eq!(lines[0], "run folder: run");
     assert!(
         outcome.stderr.contains("machine 001 learnt from"),
         "{}",

@@ -9,7 +9,7 @@ use crate::env::environment::Environment;
 use crate::env::spec::Cell;
 use crate::error::{Error, Result};
 use crate::grid::map::Map;
-use crate::grid::rules::Direction;
+use crate::grid::pose::Direction;
 use crate::tasks::task::Task;
 use crate::tasks::world::GridWorld;
 
@@ -19,14 +19,14 @@ pub struct Walk<'a> {
     task: &'a Task,
     map: &'a Map,
     poses: Vec<(Cell, Direction)>,
-    /// Milliseconds that a step is shown, and for how many steps the end is.
+    /// Milliseconds per step, and the number of steps for which the last frame is shown.
     step: usize,
     rest: usize,
 }
 
-/// How fast an animation goes.
+/// Milliseconds per step.
 const MILLISECONDS_A_STEP: usize = 150;
-/// For how many steps its end is shown.
+/// The number of steps for which the last frame is shown.
 const REST: usize = 8;
 /// How carefully the colours of a frame are chosen if it has more than 256: from 1, the best, to 30.
 const QUALITY: i32 = 10;
@@ -52,7 +52,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// The same with another time for a step, in seconds, and another number of steps for which the end is shown.
+    /// Sets the seconds per step, and the number of steps for which the last frame is shown.
     #[must_use]
     pub fn timed(mut self, seconds: f64, rest: usize) -> Self {
         self.step = (1000.0 * seconds).round() as usize;
@@ -101,7 +101,7 @@ impl<'a> Walk<'a> {
         .concat()
     }
 
-    /// The walk as a GIF file, `scale` pixels a cell (from 4 to 256).
+    /// The walk as a GIF file, `scale` pixels per cell (from 4 to 256).
     pub fn to_gif(&self, scale: usize) -> Result<Vec<u8>> {
         let room = Pixels::of_room(&self.room(), scale)?;
         let mut file = Vec::new();

@@ -1,12 +1,12 @@
 //! What a picture shows: a map and the agent on it.
 
 use crate::env::spec::Cell;
-use crate::grid::map::{Map, Thing};
-use crate::grid::rules::Direction;
+use crate::grid::map::{Map, Object};
+use crate::grid::pose::Direction;
 use crate::tasks::task::Task;
 use crate::tasks::world::GridWorld;
 
-/// One moment of a world.
+/// The state of a world at one step, to draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// The task.
@@ -24,7 +24,7 @@ impl<'a> Frame<'a> {
         Self { task, map, agent }
     }
 
-    /// A world as it is.
+    /// The current state of a world.
     pub fn of_world(world: &'a GridWorld) -> Self {
         Self {
             task: world.task(),
@@ -34,8 +34,8 @@ impl<'a> Frame<'a> {
     }
 
     /// What lies in a cell.
-    pub(crate) fn thing(&self, cell: Cell) -> Option<Thing> {
-        self.task.thing(self.map, cell)
+    pub(crate) fn object(&self, cell: Cell) -> Option<Object> {
+        self.task.object(self.map, cell)
     }
 
     /// All cells, row by row.

@@ -22,7 +22,7 @@ const LONGEST: usize = u16::MAX as usize;
 const MOST: usize = 50_000_000;
 
 impl Pixels {
-    /// The room without the agent, `scale` pixels a cell.
+    /// The room without the agent, `scale` pixels per cell.
     pub(crate) fn of_room(frame: &Frame<'_>, scale: usize) -> Result<Self> {
         let room = frame.task.room();
         let (width, height) = (room.width() * scale, room.height() * scale);
@@ -105,12 +105,12 @@ impl Frame<'_> {
         Ok(pixels)
     }
 
-    /// The picture as pixels, `scale` of them a cell (from 4 to 256): row by row, three bytes each.
+    /// The picture as pixels, `scale` of them per cell (from 4 to 256): row by row, three bytes each.
     pub fn to_rgb(&self, scale: usize) -> Result<Vec<u8>> {
         Ok(self.pixels(scale)?.rgb)
     }
 
-    /// The picture as a PNG file, `scale` pixels a cell (from 4 to 256).
+    /// The picture as a PNG file, `scale` pixels per cell (from 4 to 256).
     pub fn to_png(&self, scale: usize) -> Result<Vec<u8>> {
         let pixels = self.pixels(scale)?;
         let mut file = Vec::new();

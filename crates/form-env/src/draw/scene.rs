@@ -7,8 +7,8 @@ use super::digits;
 use super::frame::Frame;
 use super::palette::{self, Rgb};
 use crate::env::spec::Cell;
-use crate::grid::map::Thing;
-use crate::grid::rules::Direction;
+use crate::grid::map::Object;
+use crate::grid::pose::Direction;
 
 /// A path in the notation of SVG, filled or drawn as a line.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,22 +48,22 @@ pub(crate) fn room(frame: &Frame<'_>) -> Vec<Shape> {
     let floor = rectangle(0, 0, width, height);
     let mut walls = String::new();
     let mut shapes = vec![Shape::filled("floor", floor, palette::BLACK)];
-    let mut things = Vec::new();
+    let mut objects = Vec::new();
     for cell in frame.cells() {
         let square = rectangle(cell.x, cell.y, 1, 1);
         if room.is_wall(cell) {
             walls += &square;
         }
-        match frame.thing(cell) {
+        match frame.object(cell) {
             None => {}
-            Some(Thing::Goal) => shapes.push(Shape::filled("goal", square, palette::GOAL)),
-            Some(Thing::Lava) => shapes.push(Shape::filled("lava", square, palette::LAVA)),
-            Some(Thing::Checkpoint { colour, number }) => {
+            Some(Object::Goal) => shapes.push(Shape::filled("goal", square, palette::GOAL)),
+            Some(Object::Lava) => shapes.push(Shape::filled("lava", square, palette::LAVA)),
+            Some(Object::Checkpoint { colour, number }) => {
                 let (x, y) = (cell.x as f32 + 0.5, cell.y as f32 + 0.5);
                 let class = format!("ball {colour}");
-                things.push(Shape::filled(&class, circle(x, y, BALL), colour.rgb()));
+                objects.push(Shape::filled(&class, circle(x, y, BALL), colour.rgb()));
                 let size = if number < 10 { DIGIT } else { SMALL_DIGIT };
-                things.push(Shape {
+                objects.push(Shape {
                     class: format!("number {colour}"),
                     path: digits::number(number, x, y, size),
                     colour: colour.ink(),
@@ -79,7 +79,7 @@ pub(crate) fn room(frame: &Frame<'_>) -> Vec<Shape> {
         colour: palette::LINES,
         line: Some(GRID_LINE),
     });
-    shapes.append(&mut things);
+    shapes.append(&mut objects);
     shapes
 }
 

@@ -6,7 +6,7 @@ use super::frame::Frame;
 use super::palette::Rgb;
 use super::scene::{self, Shape};
 
-/// Points of the picture for a cell.
+/// Points per cell.
 const SCALE: usize = 32;
 
 impl Frame<'_> {

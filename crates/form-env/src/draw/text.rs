@@ -1,12 +1,12 @@
-//! Drawing in text: three characters a cell, in colour where a terminal shows it.
+//! Drawing in text: three characters per cell, with terminal colours on request.
 
 use std::fmt::Write;
 
 use super::frame::Frame;
 use super::palette::{self, Rgb};
 use crate::env::spec::Cell;
-use crate::grid::map::Thing;
-use crate::grid::rules::Direction;
+use crate::grid::map::Object;
+use crate::grid::pose::Direction;
 
 /// A cell as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,20 +23,20 @@ impl Frame<'_> {
     /// A cell as text: `###` a wall, `y0` a checkpoint (the first letter of its colour, `e` for grey, and its number), `G` the
     /// goal, `~~~` lava, and the agent as `>`, `v`, `<` or `^`.
     pub fn glyph(&self, cell: Cell) -> Glyph {
-        let (text, ink, paper) = match (self.agent, self.thing(cell)) {
+        let (text, ink, paper) = match (self.agent, self.object(cell)) {
             _ if self.task.room().is_wall(cell) => ("###".to_owned(), palette::WALL, palette::WALL),
-            (Some((at, direction)), thing) if at == cell => {
-                let paper = match thing {
-                    Some(Thing::Goal) => palette::GOAL,
-                    Some(Thing::Lava) => palette::LAVA,
+            (Some((at, direction)), object) if at == cell => {
+                let paper = match object {
+                    Some(Object::Goal) => palette::GOAL,
+                    Some(Object::Lava) => palette::LAVA,
                     _ => palette::BLACK,
                 };
                 (format!(" {} ", arrow(direction)), palette::AGENT, paper)
             }
             (_, None) => (" . ".to_owned(), palette::LINES, palette::BLACK),
-            (_, Some(Thing::Goal)) => (" G ".to_owned(), palette::BLACK, palette::GOAL),
-            (_, Some(Thing::Lava)) => ("~~~".to_owned(), palette::BLACK, palette::LAVA),
-            (_, Some(Thing::Checkpoint { colour, number })) => {
+            (_, Some(Object::Goal)) => (" G ".to_owned(), palette::BLACK, palette::GOAL),
+            (_, Some(Object::Lava)) => ("~~~".to_owned(), palette::BLACK, palette::LAVA),
+            (_, Some(Object::Checkpoint { colour, number })) => {
                 let letter = match colour.as_str() {
                     // Green has the first letter already.
                     "grey" => 'e',
@@ -49,7 +49,7 @@ impl Frame<'_> {
         Glyph { text, ink, paper }
     }
 
-    /// The whole picture, a line a row, with the colours as escape sequences of terminals if they are wanted.
+    /// The whole picture, one line per row, with colours as terminal escape sequences on request.
     pub fn to_text(&self, colours: bool) -> String {
         let last = self.task.room().width() - 1;
         let mut text = String::new();

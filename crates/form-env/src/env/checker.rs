@@ -1,5 +1,4 @@
-//! A checker that any environment can be put through: it plays random episodes and says which promise of
-//! [`Environment`] was broken, and where.
+//! A checker for environments: it plays random episodes and reports violations of the contract of [`Environment`].
 
 use std::fmt;
 
@@ -8,14 +7,14 @@ use rand::{Rng, RngExt};
 
 use super::environment::Environment;
 use super::random::{Random, Stream, generator};
-use super::spec::{Outcome, Spec};
+use super::spec::{EpisodeOutcome, Spec};
 
-/// How long to look.
+/// The extent of the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckOptions {
     /// Episodes to play, each twice.
     pub episodes: u64,
-    /// Steps after which an episode is left, even if it is not over.
+    /// The maximum number of steps per episode.
     pub steps: usize,
     /// The seed of episodes and actions.
     pub seed: u64,
@@ -31,10 +30,10 @@ impl Default for CheckOptions {
     }
 }
 
-/// A promise that an environment broke, and where it did.
+/// A violation of the contract, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The episode, from 0, and the number of steps taken in it; `None` for what the environment says of itself.
+    /// The episode, from 0, and the number of steps taken in it; `None` for the description of the environment.
     pub place: Option<(u64, usize)>,
     /// What is wrong.
     pub problem: String,
@@ -49,8 +48,8 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Plays random episodes and returns what is wrong with the environment: at most one violation of its description, and
-/// one an episode. An empty list means that nothing was found.
+/// Plays random episodes and returns the violations: at most one of the description, or one per episode. An empty list means that
+/// none was found.
 pub fn check_environment(
     environment: &mut dyn Environment,
     options: &CheckOptions,
@@ -70,7 +69,7 @@ pub fn check_environment(
     violations
 }
 
-/// What the environment says of itself.
+/// Checks the description of the environment.
 fn check_description(environment: &dyn Environment) -> Result<(), String> {
     let Spec { planes, vector } = environment.spec();
     if planes.is_none() && vector.is_empty() {
@@ -82,7 +81,7 @@ fn check_description(environment: &dyn Environment) -> Result<(), String> {
         return Err("the planes have no cells or no channels".to_owned());
     }
     for feature in vector {
-        // Bounds that are not numbers contain nothing.
+        // NaN bounds contain nothing.
         if !(feature.low..=feature.high).contains(&feature.low) {
             let (name, low, high) = (&feature.name, feature.low, feature.high);
             return Err(format!("feature `{name}` goes from {low} to {high}"));
@@ -101,10 +100,10 @@ fn check_description(environment: &dyn Environment) -> Result<(), String> {
     Ok(())
 }
 
-/// What one step showed.
+/// The labels and observation of one step.
 #[derive(PartialEq)]
 struct Frame {
-    outcome: Outcome,
+    outcome: EpisodeOutcome,
     labels: AtomSet,
     planes: Vec<u8>,
     vector: Vec<f32>,
@@ -128,7 +127,7 @@ fn check_episode(
     if let Some(last) = first.last().filter(|last| last.outcome.is_over()) {
         check_the_end(environment, last)?;
     }
-    // From the middle of another episode: nothing of it may be left over.
+    // From the middle of another episode, which must leave no trace.
     play(environment, &mut choices(), &mut seeded(), |_| false)?;
     let mut again = 0;
     play(environment, &mut seeded(), &mut choices(), |frame| {
@@ -153,7 +152,7 @@ fn play(
     let reset = environment.reset(random);
     reset.map_err(|error| format!("reset failed: {error}"))?;
     refuses_unknown_actions(environment)?;
-    let mut outcome = Outcome::Running;
+    let mut outcome = EpisodeOutcome::Running;
     while go_on(look(environment, outcome)?) && !outcome.is_over() {
         let action = choices.random_range(0..environment.actions().len());
         let stepped = environment.step(action);
@@ -162,8 +161,8 @@ fn play(
     Ok(())
 }
 
-/// The state of things, checked against signature and spec.
-fn look(environment: &dyn Environment, outcome: Outcome) -> Result<Frame, String> {
+/// Labels and observation, checked against signature and spec.
+fn look(environment: &dyn Environment, outcome: EpisodeOutcome) -> Result<Frame, String> {
     let labels = environment.labels().clone();
     let signature = environment.signature();
     if let Some(stray) = labels.iter().find(|atom| atom.index() >= signature.len()) {
@@ -171,7 +170,7 @@ fn look(environment: &dyn Environment, outcome: Outcome) -> Result<Frame, String
         return Err(format!("label {n} is not in the signature of {size} atoms"));
     }
     let spec = environment.spec();
-    // What is not written shows in one of two buffers that start out different.
+    // Entries that are not written differ between two buffers with different initial values.
     let (mut planes, mut other_planes) =
         (vec![0xaa; spec.planes_len()], vec![0x55; spec.planes_len()]);
     let (mut vector, mut other_vector) = (
@@ -226,18 +225,18 @@ fn look(environment: &dyn Environment, outcome: Outcome) -> Result<Frame, String
 }
 
 fn refuses_unknown_actions(environment: &mut dyn Environment) -> Result<(), String> {
-    let before = look(environment, Outcome::Running)?;
+    let before = look(environment, EpisodeOutcome::Running)?;
     let beyond = environment.actions().len();
     if environment.step(beyond).is_ok() {
         return Err(format!("action {beyond} does not exist but was taken"));
     }
-    if look(environment, Outcome::Running)? != before {
+    if look(environment, EpisodeOutcome::Running)? != before {
         return Err(format!("action {beyond} does not exist but did something"));
     }
     Ok(())
 }
 
-/// After the end nothing happens.
+/// After the end of an episode nothing may change.
 fn check_the_end(environment: &mut dyn Environment, last: &Frame) -> Result<(), String> {
     for action in 0..environment.actions().len() {
         let stepped = environment.step(action);

@@ -3,16 +3,16 @@
 use form_core::{AtomId, AtomSet, Signature};
 use rand::Rng;
 
-use super::spec::{Cell, Outcome, Spec};
+use super::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::Result;
 
-/// An environment that says in labels what happens in it.
+/// A labelled environment: its labels are the atoms that a step makes true.
 ///
-/// An episode goes from [`reset`](Self::reset) to the step whose outcome is no longer [`Outcome::Running`]. What the
+/// An episode goes from [`reset`](Self::reset) to the step whose outcome is no longer [`EpisodeOutcome::Running`]. What the
 /// task is stays inside: a learner sees labels and outcomes, and never the machine behind them.
 ///
-/// What the methods promise is what [`check_environment`](crate::check_environment) tests:
-/// - the same generator and the same actions give the same episode, whatever was played before;
+/// The contract, which [`check_environment`](crate::check_environment) tests:
+/// - the same generator and the same actions give the same episode, independent of earlier episodes;
 /// - labels are atoms of the signature, those right after `reset` included;
 /// - an episode runs for at least one step; once it is over nothing happens any more: further steps give the same outcome,
 ///   no labels, and the same observation;
@@ -31,16 +31,16 @@ pub trait Environment: Send + Sync {
     fn reset(&mut self, random: &mut dyn Rng) -> Result<()>;
 
     /// Takes an action.
-    fn step(&mut self, action: usize) -> Result<Outcome>;
+    fn step(&mut self, action: usize) -> Result<EpisodeOutcome>;
 
-    /// What the last step, or the reset, made true.
+    /// The atoms that the last step, or the reset, made true.
     fn labels(&self) -> &AtomSet;
 
     /// Writes the observation: [`Spec::planes_len`] bytes and [`Spec::vector_len`] numbers.
     fn observe(&self, planes: &mut [u8], vector: &mut [f32]);
 
-    /// The cell of the object that an atom is about, where the environment can say so. With it, progress towards a `forall`
-    /// can be shown to a policy as a plane over the objects still to be seen, whatever their number.
+    /// The cell of the object of an atom, if the environment knows it. With it, progress towards a `forall` can be encoded as an
+    /// image plane of the missing objects, for any number of them.
     fn cell_of(&self, atom: AtomId) -> Option<Cell> {
         let _ = atom;
         None

@@ -1,8 +1,7 @@
-//! Where randomness comes from: one seed, and a stream of its own for everything that is drawn.
+//! Random generators: one seed, and one stream per purpose.
 //!
-//! All randomness enters through a generator that is passed in. A run makes its generators here: ChaCha8 is portable and
-//! numbers its streams, so that what is drawn for one map or one episode never depends on what else was drawn, on the
-//! number of worlds' threads, or on the order in which they are served.
+//! All randomness enters through a generator that is passed in. A run makes its generators here. ChaCha8 is portable and has
+//! numbered streams, so the draws for one map or episode do not depend on other draws, on the number of threads, or on their order.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -24,7 +23,7 @@ pub enum Stream {
         /// The number of the episode in that world.
         episode: u64,
     },
-    /// Whatever else a caller numbers: a random walk, a policy's choices.
+    /// Anything else, numbered by the caller: a random walk, a policy's actions.
     Other(u64),
 }
 

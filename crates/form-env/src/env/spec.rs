@@ -1,14 +1,13 @@
-//! What an environment's observations and outcomes are: planes over a grid of cells, a vector of numbers, and how an
-//! episode can end.
+//! The format of observations (planes over a grid of cells, a vector of numbers), and the outcomes of episodes.
 
 use form_core::Kind;
 
 /// The shape of an observation: planes over a grid of cells, a vector of numbers, or both.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spec {
-    /// What is seen cell by cell; `None` where an environment has no cells.
+    /// The planes; `None` for environments without cells.
     pub planes: Option<Planes>,
-    /// What is seen besides.
+    /// The entries of the vector.
     pub vector: Vec<Feature>,
 }
 
@@ -83,10 +82,10 @@ pub struct Cell {
     pub y: usize,
 }
 
-/// Where an episode stands.
+/// The outcome of an episode, or that it is still running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Outcome {
-    /// It goes on.
+pub enum EpisodeOutcome {
+    /// The episode continues.
     #[default]
     Running,
     /// The task was completed.
@@ -97,7 +96,7 @@ pub enum Outcome {
     OutOfTime,
 }
 
-impl Outcome {
+impl EpisodeOutcome {
     /// Whether the episode is over.
     pub fn is_over(self) -> bool {
         self != Self::Running
@@ -112,7 +111,7 @@ impl Outcome {
         }
     }
 
-    /// In words.
+    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -123,7 +122,7 @@ impl Outcome {
     }
 }
 
-impl std::fmt::Display for Outcome {
+impl std::fmt::Display for EpisodeOutcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
     }

@@ -1,13 +1,13 @@
-//! What lies in a room: a legend that numbers the things, and maps that say where they are.
+//! The objects of a room: a legend that numbers them, and maps with their cells.
 
 use super::colour::Colour;
+use super::pose::Pose;
 use super::room::{CellNumber, Room};
-use super::rules::Pose;
 use crate::env::spec::Cell;
 
-/// Something that lies in a cell and can be walked onto.
+/// An object in a cell, onto which the agent can walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Thing {
+pub enum Object {
     /// A checkpoint: a ball that is walked over.
     Checkpoint {
         /// Its colour.
@@ -21,7 +21,7 @@ pub enum Thing {
     Lava,
 }
 
-impl Thing {
+impl Object {
     /// The atom that is observed there: `yellow(o0)`, `goal`, `lava`.
     pub fn atom(self) -> String {
         match self {
@@ -31,63 +31,63 @@ impl Thing {
         }
     }
 
-    /// Whether it is observed as long as the agent is there, not only when it enters.
+    /// Whether it is observed at every step in its cell, not only on entering.
     pub(crate) fn lasts(self) -> bool {
         !matches!(self, Self::Checkpoint { .. })
     }
 }
 
-/// What a cell holds: [`NOTHING`], or one more than the number of the thing's atom in the signature.
+/// The content of a cell: [`NOTHING`], or one more than the number of the object's atom in the signature.
 pub(crate) type Content = u8;
 
 /// An empty cell.
 pub(crate) const NOTHING: Content = 0;
 
-/// The most things a world can have: they are numbered in 8 bits.
-pub const MOST_THINGS: usize = 255;
+/// The maximum number of objects of a world: they are numbered in 8 bits.
+pub const MAX_OBJECTS: usize = 255;
 
-/// The things of a world by their number, which is that of their atom in the signature.
+/// The objects of a world by their number, which is that of their atom in the signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Legend {
-    things: Vec<Thing>,
+    objects: Vec<Object>,
     lasting: Vec<bool>,
 }
 
 impl Legend {
-    /// Of at most [`MOST_THINGS`] things, in the order of their atoms.
-    pub(crate) fn new(things: Vec<Thing>) -> Self {
-        debug_assert!(things.len() <= MOST_THINGS);
-        let lasting = things.iter().map(|thing| thing.lasts());
+    /// Of at most [`MAX_OBJECTS`] objects, in the order of their atoms.
+    pub(crate) fn new(objects: Vec<Object>) -> Self {
+        debug_assert!(objects.len() <= MAX_OBJECTS);
+        let lasting = objects.iter().map(|object| object.lasts());
         Self {
             lasting: std::iter::once(false).chain(lasting).collect(),
-            things,
+            objects,
         }
     }
 
-    /// The things in order.
-    pub(crate) fn things(&self) -> &[Thing] {
-        &self.things
+    /// The objects in order.
+    pub(crate) fn objects(&self) -> &[Object] {
+        &self.objects
     }
 
     /// What a cell with this content holds.
-    pub(crate) fn thing(&self, content: Content) -> Option<Thing> {
-        Some(self.things[usize::from(content.checked_sub(1)?)])
+    pub(crate) fn object(&self, content: Content) -> Option<Object> {
+        Some(self.objects[usize::from(content.checked_sub(1)?)])
     }
 
-    /// The content of a cell that holds this thing.
-    pub(crate) fn content(&self, thing: Thing) -> Option<Content> {
-        let number = self.things.iter().position(|known| *known == thing)?;
+    /// The content of a cell that holds this object.
+    pub(crate) fn content(&self, object: Object) -> Option<Content> {
+        let number = self.objects.iter().position(|known| *known == object)?;
         Some(number as Content + 1)
     }
 
-    /// Whether the content is observed as long as the agent is there.
+    /// Whether the content is observed at every step in its cell.
     #[inline]
     pub(crate) fn lasts(&self, content: Content) -> bool {
         self.lasting[usize::from(content)]
     }
 }
 
-/// Where the things of a world are, and where its agent can start.
+/// Where the objects of a world are, and where its agent can start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
     /// By number of the cell.
@@ -99,12 +99,12 @@ pub struct Map {
 }
 
 impl Map {
-    /// The thing in a cell.
-    pub(crate) fn thing(&self, room: &Room, legend: &Legend, cell: Cell) -> Option<Thing> {
-        legend.thing(self.contents[usize::from(room.number(cell))])
+    /// The object in a cell.
+    pub(crate) fn object(&self, room: &Room, legend: &Legend, cell: Cell) -> Option<Object> {
+        legend.object(self.contents[usize::from(room.number(cell))])
     }
 
-    /// Where a thing lies; the first cell of it where there are several.
+    /// Where an object lies; the first cell of it where there are several.
     pub(crate) fn cell_of(&self, room: &Room, content: Content) -> Option<Cell> {
         let number = self.contents.iter().position(|found| *found == content)?;
         Some(room.cell(number as CellNumber))

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 pub(crate) type CellNumber = u16;
 
 /// The longest side a room may have: its cells can then be numbered in 16 bits.
-pub const LONGEST_SIDE: usize = 255;
+pub const MAX_SIDE: usize = 255;
 
 /// A room, surrounded by walls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Room {
     }
 
     /// An empty room with walls around it and the goal in the corner at the bottom right. Both sides are at least 4 and at most
-    /// [`LONGEST_SIDE`] cells long.
+    /// [`MAX_SIDE`] cells long.
     pub fn empty(width: usize, height: usize) -> Result<Self> {
         check_sides(width, height).map_err(Error::Room)?;
         let border = |x, y| x == 0 || y == 0 || x == width - 1 || y == height - 1;
@@ -215,12 +215,12 @@ impl Room {
 
 /// Whether a room can have these sides.
 fn check_sides(width: usize, height: usize) -> Result<(), String> {
-    let possible = 4..=LONGEST_SIDE;
+    let possible = 4..=MAX_SIDE;
     if possible.contains(&width) && possible.contains(&height) {
         return Ok(());
     }
     Err(format!(
-        "a room of {width} × {height} cells: its sides are 4 to {LONGEST_SIDE} cells long, walls included"
+        "a room of {width} × {height} cells: its sides are 4 to {MAX_SIDE} cells long, walls included"
     ))
 }
 

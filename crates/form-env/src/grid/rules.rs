@@ -1,9 +1,10 @@
-//! MiniGrid's rules of walking, one step at a time.
+//! The transition function: MiniGrid's rules of movement.
 //!
-//! Of MiniGrid's seven actions three move the agent. The others act on things that can be carried, opened or switched;
+//! Of MiniGrid's seven actions three move the agent. The others act on objects that can be carried, opened or switched;
 //! there are none here (checkpoints are walked over, not picked up), so they let time pass, as they do in MiniGrid.
 
 use super::map::{Content, Legend, NOTHING};
+use super::pose::Pose;
 use super::room::{CellNumber, Room};
 
 /// MiniGrid's actions, with its numbers.
@@ -55,38 +56,6 @@ impl Action {
     }
 }
 
-/// Where the agent looks, with MiniGrid's numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Direction {
-    /// To the right.
-    East,
-    /// Down.
-    South,
-    /// To the left.
-    West,
-    /// Up.
-    North,
-}
-
-impl Direction {
-    /// All directions in order, each a turn to the right from the one before.
-    pub const ALL: [Self; 4] = [Self::East, Self::South, Self::West, Self::North];
-}
-
-/// Where the agent is and where it looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Pose {
-    pub(crate) cell: CellNumber,
-    pub(crate) direction: u8,
-}
-
-impl Pose {
-    pub(crate) fn direction(self) -> Direction {
-        Direction::ALL[usize::from(self.direction & 3)]
-    }
-}
-
 /// The rules for one room: what to add to the number of a cell to go ahead, by direction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
@@ -104,8 +73,8 @@ impl Rules {
         }
     }
 
-    /// One step: where the agent is then, and what is observed. Random actions cannot be foreseen, so there is no branch
-    /// on them here.
+    /// One step: the agent's new pose, and the content that is observed. Without branches on the action, which a processor cannot
+    /// predict.
     ///
     /// Walls go all around a room, so the cell ahead of a free cell exists. A checkpoint is observed when it is entered,
     /// goal and lava as long as the agent is there.

@@ -1,12 +1,12 @@
 //! What an agent sees of a world: MiniGrid's fully observable image, the same with the checkpoints' identities, or one
-//! plane for each kind of thing.
+//! plane for each kind of object.
 //!
 //! A view is painted in two parts: the map, which does not change during an episode, and the agent on top of it.
 
 use super::colour::Colour;
-use super::map::{Legend, Map, Thing};
+use super::map::{Legend, Map, Object};
+use super::pose::Pose;
 use super::room::Room;
-use super::rules::Pose;
 use crate::env::spec::{Channel, Planes};
 
 /// How a world is shown.
@@ -51,7 +51,7 @@ impl View {
             name: name.to_owned(),
             max,
         };
-        let numbers = legend.things().iter().map(|thing| identity(*thing));
+        let numbers = legend.objects().iter().map(|object| identity(*object));
         let channels = match self {
             Self::Symbols | Self::Identities => {
                 let identities = numbers.max().filter(|_| self == Self::Identities);
@@ -86,15 +86,15 @@ impl View {
     pub(crate) fn paint_map(self, room: &Room, legend: &Legend, map: &Map, image: &mut [u8]) {
         let cells = room.walls().iter().zip(&map.contents);
         for ((wall, content), cell) in cells.zip(image.chunks_exact_mut(self.channels())) {
-            let thing = legend.thing(*content);
+            let object = legend.object(*content);
             match self {
-                Self::Symbols => cell.copy_from_slice(&symbols(*wall, thing, 0)),
+                Self::Symbols => cell.copy_from_slice(&symbols(*wall, object, 0)),
                 Self::Identities => {
-                    cell.copy_from_slice(&symbols(*wall, thing, thing.map_or(0, identity)));
+                    cell.copy_from_slice(&symbols(*wall, object, object.map_or(0, identity)));
                 }
                 Self::Planes => {
                     cell.fill(0);
-                    if let Some(plane) = plane(*wall, thing) {
+                    if let Some(plane) = plane(*wall, object) {
                         cell[plane] = 1;
                     }
                 }
@@ -120,31 +120,31 @@ impl View {
 }
 
 /// Object, colour and state of a cell.
-fn symbols(wall: bool, thing: Option<Thing>, state: u8) -> [u8; 3] {
-    match thing {
+fn symbols(wall: bool, object: Option<Object>, state: u8) -> [u8; 3] {
+    match object {
         _ if wall => [object::WALL, Colour::Grey.symbol(), 0],
         None => [object::EMPTY, 0, 0],
-        Some(Thing::Goal) => [object::GOAL, Colour::Green.symbol(), 0],
-        Some(Thing::Lava) => [object::LAVA, Colour::Red.symbol(), 0],
-        Some(Thing::Checkpoint { colour, .. }) => [object::CHECKPOINT, colour.symbol(), state],
+        Some(Object::Goal) => [object::GOAL, Colour::Green.symbol(), 0],
+        Some(Object::Lava) => [object::LAVA, Colour::Red.symbol(), 0],
+        Some(Object::Checkpoint { colour, .. }) => [object::CHECKPOINT, colour.symbol(), state],
     }
 }
 
 /// One more than the number of a checkpoint.
-fn identity(thing: Thing) -> u8 {
-    match thing {
-        Thing::Checkpoint { number, .. } => number as u8 + 1,
-        Thing::Goal | Thing::Lava => 0,
+fn identity(object: Object) -> u8 {
+    match object {
+        Object::Checkpoint { number, .. } => number as u8 + 1,
+        Object::Goal | Object::Lava => 0,
     }
 }
 
 /// The plane in which a cell is marked.
-fn plane(wall: bool, thing: Option<Thing>) -> Option<usize> {
-    Some(match thing {
+fn plane(wall: bool, object: Option<Object>) -> Option<usize> {
+    Some(match object {
         _ if wall => 0,
         None => return None,
-        Some(Thing::Goal) => 1,
-        Some(Thing::Lava) => 2,
-        Some(Thing::Checkpoint { colour, .. }) => FIXED.len() + colour as usize,
+        Some(Object::Goal) => 1,
+        Some(Object::Lava) => 2,
+        Some(Object::Checkpoint { colour, .. }) => FIXED.len() + colour as usize,
     })
 }

@@ -1,13 +1,12 @@
-//! The state of some grid worlds, stored array by array, and the step that they take together: what it needs of a world
-//! lies beside what it needs of the next. A single world is a block of one.
+//! The state of several grid worlds as a struct of arrays, and their common step. A single world is a block of one.
 
 use form_core::Monitor;
 
 use super::task::Task;
-use crate::env::spec::Outcome;
+use crate::env::spec::EpisodeOutcome;
 use crate::grid::map::{Content, Map, NOTHING};
+use crate::grid::pose::Pose;
 use crate::grid::room::CellNumber;
-use crate::grid::rules::Pose;
 
 /// The state of some worlds.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +14,7 @@ pub(crate) struct Block {
     pub(crate) cells: Vec<CellNumber>,
     pub(crate) directions: Vec<u8>,
     pub(crate) steps: Vec<u32>,
-    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<EpisodeOutcome>,
     pub(crate) observed: Vec<Content>,
     /// The number of the map of each world.
     pub(crate) maps: Vec<u32>,
@@ -30,7 +29,7 @@ impl Block {
             cells: vec![0; worlds],
             directions: vec![0; worlds],
             steps: vec![0; worlds],
-            outcomes: vec![Outcome::OutOfTime; worlds],
+            outcomes: vec![EpisodeOutcome::OutOfTime; worlds],
             observed: vec![NOTHING; worlds],
             maps: vec![0; worlds],
             episodes: vec![0; worlds],
@@ -64,7 +63,7 @@ impl Block {
         self.cells[i] = pose.cell;
         self.directions[i] = pose.direction;
         self.steps[i] = 0;
-        self.outcomes[i] = Outcome::Running;
+        self.outcomes[i] = EpisodeOutcome::Running;
         // The agent starts on an empty cell.
         self.observed[i] = NOTHING;
         self.maps[i] = map;
@@ -92,10 +91,10 @@ impl Block {
             if observed != NOTHING {
                 let monitor = &mut self.monitors[i];
                 monitor.observe(task.truth(), &task.labels[usize::from(observed)]);
-                self.outcomes[i] = task.verdict(monitor.state());
+                self.outcomes[i] = task.outcome(monitor.state());
             }
-            if self.steps[i] >= limit && self.outcomes[i] == Outcome::Running {
-                self.outcomes[i] = Outcome::OutOfTime;
+            if self.steps[i] >= limit && self.outcomes[i] == EpisodeOutcome::Running {
+                self.outcomes[i] = EpisodeOutcome::OutOfTime;
             }
         }
     }

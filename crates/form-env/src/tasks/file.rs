@@ -32,7 +32,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::room_file;
 use super::table::{Table, fault};
-use super::task::{Part, Task, TaskDescription};
+use super::task::{Field, Task, TaskDescription};
 use crate::error::{Error, Result};
 use crate::grid::colour::Colour;
 use crate::grid::room::Room;
@@ -88,11 +88,11 @@ pub(crate) fn read(text: &str, folder: &Path, read_machine: &ReadMachine<'_>) ->
     };
     Task::check(description).map_err(|(part, problem)| {
         let key = match part {
-            Part::Name => "name",
-            Part::Checkpoints => "checkpoints",
-            Part::Lava => "lava",
-            Part::Steps => "steps",
-            Part::Machine => "machine",
+            Field::Name => "name",
+            Field::Checkpoints => "checkpoints",
+            Field::Lava => "lava",
+            Field::Steps => "steps",
+            Field::Machine => "machine",
         };
         let at = table.get(key).map_or(0..0, Spanned::span);
         fault(text, at, problem)

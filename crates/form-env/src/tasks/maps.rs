@@ -1,10 +1,9 @@
-//! The maps of a task, drawn from a seed: map `i` is the same however many are drawn, and held-out maps are maps that no
-//! training run ever sees.
+//! The maps of a task, drawn from a seed. Map `i` does not depend on the number of maps drawn, and no training run sees a held-out
+//! map.
 //!
-//! Every map is drawn from a stream of its own. Whether a map is held out is a property of the map itself: an eighth of
-//! all maps are, told by a hash of what can be seen of them. Training maps are drawn from the others, so that the two never
-//! meet, whatever the seeds, the number of maps, or whether every episode draws its own. A task that has only few maps holds
-//! none out. Maps on which the task cannot be completed are drawn again.
+//! Every map has a random stream of its own. Whether a map is held out is a property of the map itself: a hash of its visible
+//! contents holds out one map in eight. Training maps are drawn from the others, so the two sets are disjoint for all seeds and
+//! numbers of maps. A task with few maps holds none out. Maps on which the task cannot be completed are drawn again.
 
 use std::sync::Arc;
 
@@ -13,38 +12,35 @@ use rand::{Rng, RngExt};
 use rayon::prelude::*;
 
 use super::solvable;
-use super::task::{Task, TaskDescription};
+use super::task::Task;
 use crate::env::random::{Stream, generator};
 use crate::env::spec::Cell;
 use crate::error::{Error, Result};
-use crate::grid::map::{Content, Map, NOTHING, Thing};
+use crate::grid::map::{Content, Map, NOTHING, Object};
+use crate::grid::pose::Pose;
 use crate::grid::room::CellNumber;
-use crate::grid::rules::Pose;
 
-/// Which maps.
+/// The training maps, or the held-out maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Split {
-    /// Those to train on.
+    /// Maps to train on.
     Training,
-    /// Those that no training run sees.
+    /// Maps that no training run sees.
     HeldOut,
 }
 
-/// One map in so many is held out.
+/// One map in eight is held out.
 const HELD_OUT: u64 = 8;
 
-/// A task with fewer maps than this holds none out.
-const FEW_MAPS: f64 = 1000.0;
-
-/// A task whose maps fail so often is given up.
+/// The maximum number of draws per map.
 const MOST_DRAWS: usize = 10_000;
 
 /// The maps that worlds are played on.
 #[derive(Clone, Debug)]
 pub enum Maps {
-    /// These, one after the other.
+    /// These, in turn.
     Set(Arc<[Map]>),
-    /// A new one every episode.
+    /// A new map per episode.
     Fresh(Split),
 }
 
@@ -106,10 +102,10 @@ impl Task {
         };
         let in_area = |number: &CellNumber| room.area().contains(room.cell(*number));
         let mut free: Vec<CellNumber> = room.free().filter(in_area).collect();
-        let mut checkpoints: Vec<(usize, Content)> = (self.things().iter().zip(1..))
-            .filter_map(|(thing, content)| match thing {
-                Thing::Checkpoint { number, .. } => Some((*number, content)),
-                Thing::Goal | Thing::Lava => None,
+        let mut checkpoints: Vec<(usize, Content)> = (self.objects().iter().zip(1..))
+            .filter_map(|(object, content)| match object {
+                Object::Checkpoint { number, .. } => Some((*number, content)),
+                Object::Goal | Object::Lava => None,
             })
             .collect();
         checkpoints.sort_unstable();
@@ -132,11 +128,11 @@ impl Task {
         if !self.holds_out {
             return Split::Training;
         }
-        let looks = |content: &Content| match self.legend.thing(*content) {
+        let looks = |content: &Content| match self.legend.object(*content) {
             None => 0,
-            Some(Thing::Goal) => 1,
-            Some(Thing::Lava) => 2,
-            Some(Thing::Checkpoint { colour, .. }) => 3 + colour as u64,
+            Some(Object::Goal) => 1,
+            Some(Object::Lava) => 2,
+            Some(Object::Checkpoint { colour, .. }) => 3 + colour as u64,
         };
         // FNV-1a, finished as SplitMix64 does so that the low bits depend on everything.
         let hash = contents
@@ -159,61 +155,41 @@ impl Task {
         self.split_of(&map.contents)
     }
 
-    /// Fails for a map that cannot be one of this task.
+    /// Rejects a map that does not fit this task.
     pub(crate) fn expect_own(&self, map: &Map) -> Result<()> {
-        let (walls, things) = (self.room().walls(), self.things().len());
+        let (walls, objects) = (self.room().walls(), self.objects().len());
         let fits = map.contents.len() == walls.len()
-            && (map.contents.iter()).all(|content| usize::from(*content) <= things)
+            && (map.contents.iter()).all(|content| usize::from(*content) <= objects)
             && (map.starts.iter()).all(|cell| !walls[usize::from(*cell)]);
         if fits {
             return Ok(());
         }
         Err(Error::Task {
             task: self.name().to_owned(),
-            problem: "the map is one of another task".to_owned(),
+            problem: "the map belongs to another task".to_owned(),
         })
     }
 
-    /// The cell of the one thing that an atom is about; lava may lie in many.
+    /// The cell of the one object that an atom is about; lava may lie in many.
     pub(crate) fn cell_of(&self, map: &Map, atom: AtomId) -> Option<Cell> {
         let content = Content::try_from(atom.index() + 1).ok()?;
         map.cell_of(self.room(), content)
             .filter(|_| Some(content) != self.lava())
     }
 
-    /// The thing in a cell of a map.
-    pub fn thing(&self, map: &Map, cell: Cell) -> Option<Thing> {
-        map.thing(self.room(), &self.legend, cell)
+    /// The object in a cell of a map.
+    pub fn object(&self, map: &Map, cell: Cell) -> Option<Object> {
+        map.object(self.room(), &self.legend, cell)
     }
-}
-
-/// Whether a task has maps enough that some can be held out. Everything must have found a place.
-pub(crate) fn are_many(description: &TaskDescription) -> bool {
-    let room = &description.room;
-    let ways = |count: usize, free: usize| -> f64 {
-        (0..count)
-            .map(|i| (free - i) as f64 / (i + 1) as f64)
-            .product()
-    };
-    let in_area = |number: &CellNumber| room.area().contains(room.cell(*number));
-    let mut free = room.free().filter(in_area).count();
-    let mut maps = 1.0;
-    for count in description.checkpoints.values() {
-        maps *= ways(*count, free);
-        free -= count;
-    }
-    let checkpoints: usize = description.checkpoints.values().sum();
-    maps *= ways(description.lava, room.free().count() - checkpoints);
-    maps >= FEW_MAPS
 }
 
 /// Where episodes on a map start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Starts {
-    /// Anywhere that the task can be completed from, drawn anew for every episode.
+    /// In any cell from which the task can be completed, drawn per episode.
     #[default]
     Anywhere,
-    /// Always where the map says: one cell and one direction, drawn with the map.
+    /// In the cell and direction that were drawn with the map.
     OfTheMap,
 }
 

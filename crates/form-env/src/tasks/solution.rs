@@ -1,10 +1,9 @@
-//! A shortest way to complete a task from where a world is: for pictures, for tests, and as a measure of how well a policy
-//! does.
+//! A shortest solution of a task from the current state of a world: for pictures, for tests, and to compare policies with.
 //!
-//! The search is breadth first over pairs of a pose and a *situation*: what the rest of the episode depends on besides the pose, which is
-//! the machine's state, what its `forall`s have seen, and the newest observation where the same one again would matter (equal
-//! consecutive observations count once). Situations are few, 65 for six yellow checkpoints, so they are numbered as they are met,
-//! and a table remembers which situation an observation leads to: the search itself works on whole numbers.
+//! Breadth-first search over pairs of a pose and a *situation*, which is everything else that the rest of the episode depends on: the
+//! machine's state, the atoms that its `forall`s have seen, and the newest observation where its repetition matters (equal
+//! consecutive observations count once). Situations are few, 65 for six yellow checkpoints, so they are numbered on discovery and
+//! their transitions are tabulated: the search works on integers.
 
 use std::collections::HashMap;
 
@@ -12,24 +11,25 @@ use form_core::{AtomSet, Monitor, StateId};
 
 use super::task::Task;
 use super::world::GridWorld;
-use crate::env::spec::Outcome;
+use crate::env::spec::EpisodeOutcome;
 use crate::grid::map::{Content, Map, NOTHING};
+use crate::grid::pose::Pose;
 use crate::grid::room::CellNumber;
-use crate::grid::rules::{Action, Pose};
+use crate::grid::rules::Action;
 
-/// How few steps complete a task. The limit of steps of an episode is left out of account.
+/// The length of a shortest solution. The limit of steps per episode is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortest {
-    /// This many, and no fewer.
+    /// Exactly this number of steps.
     Exactly(usize),
-    /// At least this many: the search reached its limit.
+    /// At least this number of steps: the search reached its limit.
     AtLeast(usize),
-    /// None: the task cannot be completed.
+    /// The task cannot be completed.
     Impossible,
 }
 
 /// A shortest sequence of actions that completes the task, or `None` if there is none, or none was found within `limit` pairs of a
-/// pose and a situation. An episode that ran out of time is looked at as if it went on.
+/// pose and a situation. An episode that ran out of time is treated as if it continued.
 pub fn solution(world: &GridWorld, limit: usize) -> Option<Vec<Action>> {
     let mut search = Search::new(world.task(), world.map());
     match search.run(world.pose(), world.truth(), limit) {
@@ -38,7 +38,7 @@ pub fn solution(world: &GridWorld, limit: usize) -> Option<Vec<Action>> {
     }
 }
 
-/// The length of a shortest solution, or what was proven about it within `limit` pairs of a pose and a situation.
+/// The length of a shortest solution, or a lower bound that was proven within `limit` pairs of a pose and a situation.
 pub fn shortest(world: &GridWorld, limit: usize) -> Shortest {
     shortest_from(
         world.task(),
@@ -67,10 +67,10 @@ pub(crate) fn shortest_from(
 /// A pose and a situation in one number: `situation * poses + pose`.
 type Node = u32;
 
-/// Who has not been reached.
+/// A node that has not been reached.
 const UNREACHED: u32 = u32::MAX;
 
-/// How a search ends.
+/// The result of a search.
 enum End {
     /// The action from this node completes the task.
     Found {
@@ -107,7 +107,7 @@ impl<'a> Search<'a> {
     }
 
     fn run(&mut self, pose: Pose, truth: &Monitor, limit: usize) -> End {
-        if self.task.verdict(truth.state()).is_over() {
+        if self.task.outcome(truth.state()).is_over() {
             return End::Exhausted;
         }
         let start = self.situations.of(truth);
@@ -206,7 +206,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What an observation leads to.
+/// The result of an observation.
 #[derive(Clone, Copy)]
 enum Next {
     Situation(usize),
@@ -214,12 +214,12 @@ enum Next {
     Over,
 }
 
-/// The situations that were met, by number.
+/// The situations that were discovered, by number.
 struct Situations<'a> {
     task: &'a Task,
     monitors: Vec<Monitor>,
     numbers: HashMap<(StateId, AtomSet, AtomSet), usize>,
-    /// By situation and content: what observing it leads to, once that was asked.
+    /// The result of an observation by situation and content, once it was computed.
     after: Vec<Vec<Option<Next>>>,
 }
 
@@ -258,7 +258,7 @@ impl<'a> Situations<'a> {
         number
     }
 
-    /// What follows a situation in which this is observed.
+    /// The result of observing this content in a situation.
     fn after(&mut self, situation: usize, observed: Content) -> Next {
         if observed == NOTHING {
             return Next::Situation(situation);
@@ -268,10 +268,10 @@ impl<'a> Situations<'a> {
         }
         let mut monitor = self.monitors[situation].clone();
         monitor.observe(self.task.truth(), &self.task.labels[usize::from(observed)]);
-        let next = match self.task.verdict(monitor.state()) {
-            Outcome::Goal => Next::Completed,
-            Outcome::Running => Next::Situation(self.of(&monitor)),
-            Outcome::DeadEnd | Outcome::OutOfTime => Next::Over,
+        let next = match self.task.outcome(monitor.state()) {
+            EpisodeOutcome::Goal => Next::Completed,
+            EpisodeOutcome::Running => Next::Situation(self.of(&monitor)),
+            EpisodeOutcome::DeadEnd | EpisodeOutcome::OutOfTime => Next::Over,
         };
         self.after[situation][usize::from(observed)] = Some(next);
         next
@@ -292,11 +292,10 @@ pub(crate) mod tests {
     use crate::tasks::world::WorldOptions;
     use rand::RngExt;
 
-    /// The length of a shortest solution by the plainest search there is: every situation with its whole buffer, every step by the
-    /// world's own rules.
+    /// The length of a shortest solution by a reference search: every situation with its whole buffer, every step by the world itself.
     pub(crate) fn exhaustive(world: &GridWorld) -> Option<usize> {
         let task = world.task();
-        if task.verdict(world.truth().state()).is_over() {
+        if task.outcome(world.truth().state()).is_over() {
             return None;
         }
         let key = |pose: Pose, monitor: &Monitor| {
@@ -314,10 +313,10 @@ pub(crate) mod tests {
                     (task.rules).step(walls, contents, &task.legend, pose, *action as u8);
                 let mut after = monitor.clone();
                 after.observe(task.truth(), &task.labels[usize::from(observed)]);
-                match task.verdict(after.state()) {
-                    Outcome::Goal => return Some(steps),
-                    Outcome::Running => {}
-                    Outcome::DeadEnd | Outcome::OutOfTime => continue,
+                match task.outcome(after.state()) {
+                    EpisodeOutcome::Goal => return Some(steps),
+                    EpisodeOutcome::Running => {}
+                    EpisodeOutcome::DeadEnd | EpisodeOutcome::OutOfTime => continue,
                 }
                 if let std::collections::hash_map::Entry::Vacant(place) =
                     known.entry(key(to, &after))
@@ -330,14 +329,14 @@ pub(crate) mod tests {
         None
     }
 
-    /// Machines that ask for different things, mind different things on the way, and for which the newest observation matters.
+    /// Machines that ask for different objects, mind different objects on the way, and for which the newest observation matters.
     const MACHINES: [&str; 8] = [
         "u0 -> u1 : forall X. yellow(X)\nu0 -> rej : lava\nu1 -> acc : goal\nu1 -> rej : lava",
         "u0 -> acc : goal\nu0 -> rej : lava\nu0 -> rej : exists X. red(X)",
         "u0 -> u1 : yellow(o0)\nu0 -> rej : lava\nu1 -> u2 : exists X. red(X)\nu1 -> rej : lava\n\
          u2 -> acc : yellow(o0)\nu2 -> rej : lava",
         "u0 -> acc : goal and not forall X. yellow(X)\nu0 -> rej : lava\nu0 -> rej : forall X. yellow(X)",
-        // Twice the same thing, with something else in between.
+        // Twice the same object, with something else in between.
         "u0 -> u1 : yellow(o1)\nu0 -> rej : lava\nu1 -> acc : yellow(o1)\nu1 -> rej : lava",
         "u0 -> u1 : goal\nu0 -> rej : lava\nu1 -> u2 : goal\nu1 -> rej : lava\nu2 -> acc : goal\nu2 -> rej : lava",
         // Complete with an observation that blocks the edge: any other one opens it.
@@ -389,7 +388,7 @@ pub(crate) mod tests {
                 prop_assert!(!world.outcome().is_over(), "over after {} steps", i);
                 world.step(*action as usize).unwrap();
             }
-            prop_assert!(way.is_none() || world.outcome() == Outcome::Goal);
+            prop_assert!(way.is_none() || world.outcome() == EpisodeOutcome::Goal);
         }
     }
 }

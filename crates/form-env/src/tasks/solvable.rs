@@ -1,27 +1,27 @@
-//! Whether a task can be completed on a map, and from where: exactly, over the things the agent can go to.
+//! The cells of a map from which a task can be completed: an exact search over the objects that the agent can reach.
 //!
-//! Between two things the agent walks through empty cells, where nothing is observed. So a walk is, for the machine, a
-//! sequence of things, each reached from the one before without touching a third: both border on the same region of
-//! empty cells, or on each other. The search goes through pairs of a thing and a run of the machine. Lava ends the
-//! episode and is never walked on. The limit of steps is left out of account.
+//! Between two objects the agent walks through empty cells, where nothing is observed. So a walk is, for the machine, a sequence of
+//! objects, each reached from the one before without touching a third: both border on the same region of empty cells, or on each
+//! other. The search states are pairs of an object and a run of the machine. Lava ends the episode and is never entered. The limit
+//! of steps is ignored.
 
 use std::collections::HashSet;
 
 use form_core::{AtomSet, Run, StateId};
 
 use super::task::Task;
-use crate::env::spec::Outcome;
+use crate::env::spec::EpisodeOutcome;
 use crate::grid::map::{Content, NOTHING};
 use crate::grid::room::CellNumber;
 
-/// After so many steps of the search without an answer the map counts as one that cannot be solved.
+/// The maximum number of search states; a map that needs more counts as unsolvable.
 const MOST_STEPS: usize = 20_000;
 
 /// The cells, in order, from which the task can be completed.
 pub(crate) fn starts(task: &Task, contents: &[Content]) -> Vec<CellNumber> {
     let places = Places::new(task, contents);
     let solvable: Vec<bool> = (places.bordering.iter())
-        .map(|things| can_be_completed(task, &places, things))
+        .map(|objects| can_be_completed(task, &places, objects))
         .collect();
     (places.region.iter().enumerate())
         .filter(|(_, region)| region.is_some_and(|region| solvable[region]))
@@ -29,15 +29,15 @@ pub(crate) fn starts(task: &Task, contents: &[Content]) -> Vec<CellNumber> {
         .collect()
 }
 
-/// The regions of empty cells and the things that border on them.
+/// The regions of empty cells and the objects that border on them.
 struct Places {
     /// By cell.
     region: Vec<Option<usize>>,
     /// What lies in each cell that has something to walk to.
-    things: Vec<Content>,
-    /// By region: the things that border on it.
+    objects: Vec<Content>,
+    /// By region: the objects that border on it.
     bordering: Vec<Vec<usize>>,
-    /// By thing: the things that can be gone to without touching another.
+    /// By object: the objects that can be gone to without touching another.
     next: Vec<Vec<usize>>,
 }
 
@@ -71,13 +71,13 @@ impl Places {
             |cell: &usize| contents[*cell] != NOTHING && Some(contents[*cell]) != task.lava();
         let cells: Vec<usize> = (0..walls.len()).filter(walkable).collect();
         let mut bordering: Vec<Vec<usize>> = vec![Vec::new(); regions];
-        for (thing, cell) in cells.iter().enumerate() {
+        for (object, cell) in cells.iter().enumerate() {
             for region in neighbours(*cell)
                 .into_iter()
                 .filter_map(|next| region[next])
             {
-                if bordering[region].last() != Some(&thing) {
-                    bordering[region].push(thing);
+                if bordering[region].last() != Some(&object) {
+                    bordering[region].push(object);
                 }
             }
         }
@@ -97,17 +97,17 @@ impl Places {
             .collect();
         Self {
             region,
-            things: cells.iter().map(|cell| contents[*cell]).collect(),
+            objects: cells.iter().map(|cell| contents[*cell]).collect(),
             bordering,
             next,
         }
     }
 }
 
-/// Whether a walk that starts in a region with these things around it can complete the task.
+/// Whether a walk that starts in a region with these objects around it can complete the task.
 ///
-/// Depth first, and first along what moved the machine, then along what its `forall`s had not seen: on a map that can be
-/// solved this hardly ever turns back.
+/// Depth-first search that prefers objects on which the machine changes state, then objects that its `forall`s still miss: on a
+/// solvable map it hardly ever backtracks.
 fn can_be_completed(task: &Task, places: &Places, first: &[usize]) -> bool {
     let truth = task.truth();
     let start = Run::new(truth);
@@ -117,16 +117,16 @@ fn can_be_completed(task: &Task, places: &Places, first: &[usize]) -> bool {
     let mut expand = |run: &Run, from: Option<usize>, open: &mut Vec<(usize, Run)>| {
         let mut moved = Vec::new();
         let mut progressed = Vec::new();
-        let things = from.map_or(first, |from| &places.next[from]);
-        // What is observed twice in a row counts once: coming back to the same thing is of no use.
-        for thing in things.iter().filter(|thing| Some(**thing) != from) {
+        let objects = from.map_or(first, |from| &places.next[from]);
+        // What is observed twice in a row counts once: coming back to the same object is of no use.
+        for object in objects.iter().filter(|object| Some(**object) != from) {
             let mut after = run.clone();
-            after.step(truth, &task.labels[usize::from(places.things[*thing])]);
+            after.step(truth, &task.labels[usize::from(places.objects[*object])]);
             let state = after.state();
-            match task.verdict(state) {
-                Outcome::Goal => return true,
-                Outcome::Running => {}
-                Outcome::DeadEnd | Outcome::OutOfTime => continue,
+            match task.outcome(state) {
+                EpisodeOutcome::Goal => return true,
+                EpisodeOutcome::Running => {}
+                EpisodeOutcome::DeadEnd | EpisodeOutcome::OutOfTime => continue,
             }
             // Of what was seen, only the atoms of `forall`s can make a difference.
             let relevant = truth.progress_atoms(state);
@@ -138,8 +138,8 @@ fn can_be_completed(task: &Task, places: &Places, first: &[usize]) -> bool {
             } else {
                 &mut *open
             };
-            if known.insert((*thing, state, seen)) {
-                ways.push((*thing, after));
+            if known.insert((*object, state, seen)) {
+                ways.push((*object, after));
             }
         }
         open.append(&mut progressed);
@@ -149,12 +149,12 @@ fn can_be_completed(task: &Task, places: &Places, first: &[usize]) -> bool {
     if expand(&start, None, &mut open) {
         return true;
     }
-    while let Some((thing, run)) = open.pop() {
+    while let Some((object, run)) = open.pop() {
         steps += 1;
         if steps > MOST_STEPS {
             return false;
         }
-        if expand(&run, Some(thing), &mut open) {
+        if expand(&run, Some(object), &mut open) {
             return true;
         }
     }
@@ -170,19 +170,19 @@ mod tests {
     use super::*;
     use crate::env::random::{Stream, generator};
     use crate::grid::map::Map;
-    use crate::grid::rules::Pose;
+    use crate::grid::pose::Pose;
     use crate::tasks::maps::{Maps, Split};
     use crate::tasks::solution::tests::exhaustive;
     use crate::tasks::world::{GridWorld, WorldOptions};
 
-    /// Machines that ask for different things, and mind different things on the way.
+    /// Machines that ask for different objects, and mind different objects on the way.
     const MACHINES: [&str; 5] = [
         "u0 -> u1 : forall X. yellow(X)\nu0 -> rej : lava\nu1 -> acc : goal\nu1 -> rej : lava",
         "u0 -> acc : goal\nu0 -> rej : lava\nu0 -> rej : exists X. red(X)",
         "u0 -> u1 : yellow(o0)\nu0 -> rej : lava\nu1 -> u2 : exists X. red(X)\nu1 -> rej : lava\n\
          u2 -> acc : yellow(o0)\nu2 -> rej : lava",
         "u0 -> acc : goal and not forall X. yellow(X)\nu0 -> rej : lava\nu0 -> rej : forall X. yellow(X)",
-        // Twice the same thing, with something else in between.
+        // Twice the same object, with something else in between.
         "u0 -> u1 : yellow(o1)\nu0 -> rej : lava\nu1 -> acc : yellow(o1)\nu1 -> u0 : exists X. red(X)\nu1 -> rej : lava",
     ];
 
@@ -196,7 +196,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
-        /// The search over things says the same as a search over all situations with real steps.
+        /// The search over objects says the same as a search over all situations with real steps.
         #[test]
         fn agrees_with_a_search_through_all_situations(machine in 0..MACHINES.len(), seed in 0..1_000_000_u64) {
             let task = Arc::new(task(MACHINES[machine]));

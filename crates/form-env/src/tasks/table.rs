@@ -17,7 +17,7 @@ pub(crate) fn fault(text: &str, at: Range<usize>, problem: impl Into<String>) ->
 pub(crate) struct Table<'a> {
     pub(crate) text: &'a str,
     entries: &'a DeTable<'a>,
-    /// Where to say that something is missing.
+    /// The place for errors about missing keys.
     place: Range<usize>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Table<'a> {
             .ok_or_else(|| self.expected(expected, value))
     }
 
-    /// So many numbers.
+    /// A list of this number of integers.
     pub(crate) fn numbers<const N: usize>(
         &self,
         value: &'a Spanned<DeValue<'a>>,

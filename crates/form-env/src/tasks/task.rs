@@ -7,28 +7,27 @@ use form_core::{
     Signature, StateId,
 };
 
-use super::maps;
-use crate::env::spec::Outcome;
+use crate::env::spec::EpisodeOutcome;
 use crate::error::{Error, Result};
 use crate::grid::colour::Colour;
-use crate::grid::map::{Content, Legend, MOST_THINGS, NOTHING, Thing};
-use crate::grid::room::Room;
+use crate::grid::map::{Content, Legend, MAX_OBJECTS, NOTHING, Object};
+use crate::grid::room::{CellNumber, Room};
 use crate::grid::rules::Rules;
 
 /// A task as it is described.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskDescription {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What is to be done, in one sentence.
+    /// A description in one sentence.
     pub about: String,
-    /// Where.
+    /// The room.
     pub room: Room,
-    /// How many checkpoints of each colour there are.
+    /// The number of checkpoints per colour.
     pub checkpoints: BTreeMap<Colour, usize>,
-    /// How many cells of lava there are.
+    /// The number of lava cells.
     pub lava: usize,
-    /// After how many steps an episode is cut off.
+    /// The maximum number of steps per episode.
     pub steps: u32,
     /// The ground truth: when the task is done and when it has become impossible.
     pub machine: Machine,
@@ -36,8 +35,7 @@ pub struct TaskDescription {
 
 /// A task that has been checked and can be played.
 ///
-/// Its machine stays inside the worlds: they use it to say how an episode ended. A learner is given a world, not the
-/// task.
+/// Worlds use its machine to determine the outcome of an episode. A learner is given a world, not the task.
 #[derive(Clone, Debug)]
 pub struct Task {
     description: TaskDescription,
@@ -47,15 +45,15 @@ pub struct Task {
     pub(crate) rules: Rules,
     /// What is observed, by content of the cell.
     pub(crate) labels: Vec<AtomSet>,
-    /// What each state of the machine means for the episode.
-    pub(crate) verdicts: Vec<Outcome>,
-    /// Whether some maps are kept from training.
+    /// The outcome in each state of the machine.
+    pub(crate) outcomes: Vec<EpisodeOutcome>,
+    /// Whether some maps are held out.
     pub(crate) holds_out: bool,
 }
 
-/// The part of a description that is at fault.
+/// The field of a description that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum Field {
     Name,
     Checkpoints,
     Lava,
@@ -64,7 +62,10 @@ pub(crate) enum Part {
 }
 
 /// What is wrong with a description.
-pub(crate) type Fault = (Part, String);
+pub(crate) type Fault = (Field, String);
+
+/// A task with fewer maps than this holds none out.
+const FEW_MAPS: f64 = 1000.0;
 
 /// The most `forall`s of a state whose combinations are tried.
 const MOST_FORALLS: usize = 16;
@@ -81,32 +82,32 @@ impl Task {
         let name_is_good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if description.name.is_empty() || !description.name.chars().all(name_is_good) {
             let problem = "a name consists of letters, digits, `-` and `_`";
-            return Err((Part::Name, problem.to_owned()));
+            return Err((Field::Name, problem.to_owned()));
         }
         if *steps == 0 {
-            return Err((Part::Steps, "an episode has at least one step".to_owned()));
+            return Err((Field::Steps, "an episode has at least one step".to_owned()));
         }
-        check_room_for_things(&description)?;
-        let things = things(&description);
-        let signature = Signature::parse(things.iter().map(|thing| thing.atom()))
-            .map_err(|error| (Part::Checkpoints, error.to_string()))?;
-        let mut legend = things;
-        legend.sort_by_key(|thing| signature.id_of_text(&thing.atom()));
+        check_capacity(&description)?;
+        let objects = objects(&description);
+        let signature = Signature::parse(objects.iter().map(|object| object.atom()))
+            .map_err(|error| (Field::Checkpoints, error.to_string()))?;
+        let mut legend = objects;
+        legend.sort_by_key(|object| signature.id_of_text(&object.atom()));
         let truth = (description.machine.bind(&signature))
-            .map_err(|error| (Part::Machine, error.to_string()))?;
+            .map_err(|error| (Field::Machine, error.to_string()))?;
         check_lava_ends_it(&truth, &signature)?;
         let labels = std::iter::once(AtomSet::new())
             .chain(signature.ids().map(|id| AtomSet::from_iter([id])))
             .collect();
-        let verdicts = (truth.machine().state_ids())
+        let outcomes = (truth.machine().state_ids())
             .map(|state| match truth.machine().status(state) {
-                MachineStatus::Running => Outcome::Running,
-                MachineStatus::Accepted => Outcome::Goal,
-                MachineStatus::Rejected => Outcome::DeadEnd,
+                MachineStatus::Running => EpisodeOutcome::Running,
+                MachineStatus::Accepted => EpisodeOutcome::Goal,
+                MachineStatus::Rejected => EpisodeOutcome::DeadEnd,
             })
             .collect();
         let rules = Rules::new(room);
-        let holds_out = maps::are_many(&description);
+        let holds_out = has_many_maps(&description);
         Ok(Self {
             description,
             signature,
@@ -114,12 +115,12 @@ impl Task {
             legend: Legend::new(legend),
             rules,
             labels,
-            verdicts,
+            outcomes,
             holds_out,
         })
     }
 
-    /// As it was described.
+    /// The description.
     pub fn description(&self) -> &TaskDescription {
         &self.description
     }
@@ -144,60 +145,60 @@ impl Task {
         &self.truth
     }
 
-    /// After how many steps an episode is cut off.
+    /// The maximum number of steps per episode.
     pub fn steps(&self) -> u32 {
         self.description.steps
     }
 
-    /// The things of its worlds in the order of their atoms in the signature; lava once, however much there is.
-    pub fn things(&self) -> &[Thing] {
-        self.legend.things()
+    /// The objects of its worlds in the order of their atoms in the signature; lava once, however much there is.
+    pub fn objects(&self) -> &[Object] {
+        self.legend.objects()
     }
 
-    /// What the machine's state means for the episode.
-    pub(crate) fn verdict(&self, state: StateId) -> Outcome {
-        self.verdicts[state.index()]
+    /// The outcome of an episode in this state of the machine.
+    pub(crate) fn outcome(&self, state: StateId) -> EpisodeOutcome {
+        self.outcomes[state.index()]
     }
 
     /// The content of the goal's cell.
     pub(crate) fn goal(&self) -> Content {
-        self.legend.content(Thing::Goal).unwrap_or(NOTHING)
+        self.legend.content(Object::Goal).unwrap_or(NOTHING)
     }
 
     /// The content of cells with lava, if there are any.
     pub(crate) fn lava(&self) -> Option<Content> {
-        self.legend.content(Thing::Lava)
+        self.legend.content(Object::Lava)
     }
 }
 
-/// The things of a world; checkpoints are numbered colour by colour, in the paper's order.
-fn things(description: &TaskDescription) -> Vec<Thing> {
+/// The objects of a world; checkpoints are numbered colour by colour, in the paper's order.
+fn objects(description: &TaskDescription) -> Vec<Object> {
     let colours = Colour::ALL.into_iter().flat_map(|colour| {
         let count = description.checkpoints.get(&colour).copied().unwrap_or(0);
         std::iter::repeat_n(colour, count)
     });
-    let mut things: Vec<Thing> = (colours.enumerate())
-        .map(|(number, colour)| Thing::Checkpoint { colour, number })
+    let mut objects: Vec<Object> = (colours.enumerate())
+        .map(|(number, colour)| Object::Checkpoint { colour, number })
         .collect();
-    things.push(Thing::Goal);
+    objects.push(Object::Goal);
     if description.lava > 0 {
-        things.push(Thing::Lava);
+        objects.push(Object::Lava);
     }
-    things
+    objects
 }
 
-/// Whether everything finds a place, and the agent too.
-fn check_room_for_things(description: &TaskDescription) -> Result<(), Fault> {
+/// Whether the room has enough free cells for everything, and for the agent.
+fn check_capacity(description: &TaskDescription) -> Result<(), Fault> {
     let TaskDescription { room, lava, .. } = description;
-    // One of them could overflow; no room has so many cells.
+    // Saturating: counts come from files.
     let checkpoints =
         (description.checkpoints.values()).fold(0_usize, |sum, count| sum.saturating_add(*count));
-    if checkpoints > MOST_THINGS - 2 {
+    if checkpoints > MAX_OBJECTS - 2 {
         let problem = format!(
             "{checkpoints} checkpoints: at most {} can be told apart",
-            MOST_THINGS - 2
+            MAX_OBJECTS - 2
         );
-        return Err((Part::Checkpoints, problem));
+        return Err((Field::Checkpoints, problem));
     }
     let free = room.free().count();
     let in_area = (room.free())
@@ -206,18 +207,38 @@ fn check_room_for_things(description: &TaskDescription) -> Result<(), Fault> {
     if checkpoints > in_area {
         let problem =
             format!("{checkpoints} checkpoints, but only {in_area} cells are free for them");
-        return Err((Part::Checkpoints, problem));
+        return Err((Field::Checkpoints, problem));
     }
     if lava.saturating_add(checkpoints) >= free {
         let problem = format!(
             "{lava} cells of lava and {checkpoints} checkpoints, but only {free} cells are free, and the agent needs one"
         );
-        return Err((Part::Lava, problem));
+        return Err((Field::Lava, problem));
     }
     Ok(())
 }
 
-/// Lava ends an episode, so the machine must say so too: in every state, whatever has been seen there.
+/// Whether a task has enough maps to hold some out. The description must have passed [`check_capacity`].
+fn has_many_maps(description: &TaskDescription) -> bool {
+    let room = &description.room;
+    let ways = |count: usize, free: usize| -> f64 {
+        (0..count)
+            .map(|i| (free - i) as f64 / (i + 1) as f64)
+            .product()
+    };
+    let in_area = |number: &CellNumber| room.area().contains(room.cell(*number));
+    let mut free = room.free().filter(in_area).count();
+    let mut maps = 1.0;
+    for count in description.checkpoints.values() {
+        maps *= ways(*count, free);
+        free -= count;
+    }
+    let checkpoints: usize = description.checkpoints.values().sum();
+    maps *= ways(description.lava, room.free().count() - checkpoints);
+    maps >= FEW_MAPS
+}
+
+/// Lava ends an episode, so the machine must be terminal after it: from every state, with every buffer.
 ///
 /// What a machine does depends on what was seen through its `forall`s alone, so it is enough to try every set of them that can
 /// be complete while the machine is at rest in the state: at first none, and then those with which some observation left it
@@ -245,7 +266,7 @@ fn check_lava_ends_it(truth: &BoundMachine, signature: &Signature) -> Result<(),
             let problem = format!(
                 "state `{name}` has more than {MOST_FORALLS} different `forall`s, too many for a task with lava"
             );
-            return Err((Part::Machine, problem));
+            return Err((Field::Machine, problem));
         }
         for chosen in 0..1_usize << foralls.len() {
             let mut complete = AtomSet::new();
@@ -259,7 +280,7 @@ fn check_lava_ends_it(truth: &BoundMachine, signature: &Signature) -> Result<(),
                 let problem = format!(
                     "lava ends an episode, but in state `{name}` the machine goes on: give it an edge `{name} -> u_rej : lava` to a rejecting state"
                 );
-                return Err((Part::Machine, problem));
+                return Err((Field::Machine, problem));
             }
         }
     }

@@ -9,10 +9,11 @@ use super::block::Block;
 use super::maps::{Maps, Starts};
 use super::task::Task;
 use crate::env::environment::Environment;
-use crate::env::spec::{Cell, Outcome, Spec};
+use crate::env::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::{Error, Result};
 use crate::grid::map::Map;
-use crate::grid::rules::{Action, Direction, Pose};
+use crate::grid::pose::{Direction, Pose};
+use crate::grid::rules::Action;
 use crate::grid::view::View;
 
 /// How a task is shown to an agent, what the agent can do, and where it starts.
@@ -163,8 +164,8 @@ impl GridWorld {
         self.state.steps[0]
     }
 
-    /// Where the episode stands.
-    pub fn outcome(&self) -> Outcome {
+    /// The outcome of the episode.
+    pub fn outcome(&self) -> EpisodeOutcome {
         self.state.outcomes[0]
     }
 
@@ -172,7 +173,7 @@ impl GridWorld {
         self.state.pose(0)
     }
 
-    /// The state and the buffer of the ground truth, for people who watch.
+    /// The state and the buffer of the ground truth, for display.
     pub fn truth(&self) -> &Monitor {
         &self.state.monitors[0]
     }
@@ -199,7 +200,7 @@ impl Environment for GridWorld {
         self.reset_on(map, random)
     }
 
-    fn step(&mut self, action: usize) -> Result<Outcome> {
+    fn step(&mut self, action: usize) -> Result<EpisodeOutcome> {
         if action >= self.actions.len() {
             let actions = self.actions.len();
             return Err(Error::NoSuchAction { action, actions });

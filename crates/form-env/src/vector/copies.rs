@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::worlds::{Worlds, check_actions};
 use crate::env::environment::Environment;
 use crate::env::random::{Stream, generator};
-use crate::env::spec::{Cell, Outcome, Spec};
+use crate::env::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::{Error, Result};
 
 /// Many copies of an environment, stepped together.
@@ -28,7 +28,7 @@ pub struct Copies<E> {
 #[derive(Clone, Debug)]
 struct Copy<E> {
     environment: E,
-    outcome: Outcome,
+    outcome: EpisodeOutcome,
     episode: u64,
 }
 
@@ -41,7 +41,7 @@ impl<E: Environment> Copies<E> {
         let copies = (environments.into_iter())
             .map(|environment| Copy {
                 environment,
-                outcome: Outcome::Running,
+                outcome: EpisodeOutcome::Running,
                 episode: 0,
             })
             .collect();
@@ -79,7 +79,7 @@ impl<E: Environment> Worlds for Copies<E> {
         })
     }
 
-    fn outcome(&self, world: usize) -> Outcome {
+    fn outcome(&self, world: usize) -> EpisodeOutcome {
         self.copies[world].outcome
     }
 
@@ -106,7 +106,7 @@ impl<E: Environment> Worlds for Copies<E> {
         };
         let copy = &mut self.copies[world];
         copy.environment.reset(&mut generator(self.seed, stream))?;
-        copy.outcome = Outcome::Running;
+        copy.outcome = EpisodeOutcome::Running;
         copy.episode = episode;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Many grid worlds of one task, stored array by array and stepped on all threads.
+//! Many grid worlds of one task, as a struct of arrays, stepped on all threads.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use rayon::prelude::*;
 use super::map_order::map_of;
 use super::worlds::{AT_ONCE, Worlds, check_actions};
 use crate::env::random::{Stream, generator};
-use crate::env::spec::{Cell, Outcome, Spec};
+use crate::env::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::{Error, Result};
 use crate::grid::map::Map;
-use crate::grid::rules::Pose;
+use crate::grid::pose::Pose;
 use crate::tasks::block::Block;
 use crate::tasks::maps::Maps;
 use crate::tasks::solution::{Shortest, shortest_from};
@@ -20,7 +20,7 @@ use crate::tasks::world::{GridWorld, WorldOptions};
 
 /// Many worlds in which one task is played.
 ///
-/// On a set of maps every world plays all of them equally often, and so do all worlds together.
+/// On a set of maps, every world plays every map equally often, and so do all worlds together.
 ///
 /// ```
 /// use form_env::{GridWorlds, Maps, Split, Task, WorldOptions, Worlds};
@@ -71,7 +71,7 @@ struct Start {
 }
 
 impl GridWorlds {
-    /// So many worlds, each at the start of its first episode.
+    /// This number of worlds, each at the start of its first episode.
     pub fn new(
         task: Arc<Task>,
         maps: Maps,
@@ -142,7 +142,7 @@ impl GridWorlds {
         all_maps(&self.source, &self.own)
     }
 
-    /// A copy of one world as it is now: to draw it, or to see where other actions would have led.
+    /// A copy of the current state of one world, to draw it or to try other actions.
     pub fn copy_of(&self, world: usize) -> Result<GridWorld> {
         let mut copy = GridWorld::new(self.task.clone(), self.source.clone(), self.options)?;
         let (block, i) = self.place(world);
@@ -150,7 +150,7 @@ impl GridWorlds {
         Ok(copy)
     }
 
-    /// How few steps complete the task from where a world is, as [`shortest`](crate::shortest) says it.
+    /// The length of a shortest solution from the current state of a world: see [`shortest`](crate::shortest).
     pub fn shortest(&self, world: usize, limit: usize) -> Shortest {
         let (block, i) = self.place(world);
         let (pose, truth) = (block.pose(i), &block.monitors[i]);
@@ -187,7 +187,7 @@ impl GridWorlds {
         Ok(())
     }
 
-    /// All that is random about an episode.
+    /// The random draws of an episode.
     fn draw(&self, world: usize, episode: u64) -> Result<Start> {
         let stream = Stream::Episode {
             world: world as u64,
@@ -238,7 +238,7 @@ impl Worlds for GridWorlds {
         Ok(())
     }
 
-    fn outcome(&self, world: usize) -> Outcome {
+    fn outcome(&self, world: usize) -> EpisodeOutcome {
         let (block, i) = self.place(world);
         block.outcomes[i]
     }

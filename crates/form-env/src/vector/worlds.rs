@@ -3,17 +3,16 @@
 use form_core::{AtomId, AtomSet, Signature};
 use rayon::prelude::*;
 
-use crate::env::spec::{Cell, Outcome, Spec};
+use crate::env::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::{Error, Result};
 
 /// Many worlds of one environment, stepped together on all threads.
 ///
-/// What happens in a world depends on the seed, the number of the world, the number of the episode and the actions, and on
-/// nothing else: not on the threads, nor on when other worlds finish. So a world can be brought back to where it was by
-/// [starting](Self::start) its episode and taking its actions again.
+/// The state of a world depends only on the seed, the number of the world, the number of the episode and the actions: not on
+/// threads or on other worlds. So a world is restored by [starting](Self::start) its episode and replaying its actions.
 ///
-/// A world whose episode is over stands still, its last observation there to be looked at, until
-/// [`next_episodes`](Self::next_episodes) or [`start`](Self::start) begins another.
+/// A world whose episode is over keeps its last observation until [`next_episodes`](Self::next_episodes) or [`start`](Self::start)
+/// begins another episode.
 #[allow(clippy::len_without_is_empty, reason = "there is at least one world")]
 pub trait Worlds: Send + Sync {
     /// The number of worlds, at least one.
@@ -31,25 +30,25 @@ pub trait Worlds: Send + Sync {
     /// Takes one action in every world. A wrong number of actions, or one that does not exist, changes nothing.
     fn step(&mut self, actions: &[u8]) -> Result<()>;
 
-    /// Where the episode of a world stands.
-    fn outcome(&self, world: usize) -> Outcome;
+    /// The outcome of a world's episode.
+    fn outcome(&self, world: usize) -> EpisodeOutcome;
 
-    /// What the last step of a world, or the start of its episode, made true.
+    /// The atoms that the last step of a world, or the start of its episode, made true.
     fn labels(&self, world: usize) -> &AtomSet;
 
     /// Writes the observation of one world: [`Spec::planes_len`] bytes and [`Spec::vector_len`] numbers.
     fn observe(&self, world: usize, planes: &mut [u8], vector: &mut [f32]);
 
-    /// The cell of the object that an atom is about in a world, where the environment can say so.
+    /// The cell of the object of an atom in a world, if the environment knows it.
     fn cell_of(&self, world: usize, atom: AtomId) -> Option<Cell>;
 
     /// The number of the episode that a world is in, from 0.
     fn episode(&self, world: usize) -> u64;
 
-    /// Starts this episode of a world, whatever was going on there.
+    /// Starts this episode of a world, and abandons the current one.
     fn start(&mut self, world: usize, episode: u64) -> Result<()>;
 
-    /// Starts the next episode in every world whose episode is over; returns how many.
+    /// Starts the next episode in every world whose episode is over; returns the number of these worlds.
     fn next_episodes(&mut self) -> Result<usize> {
         let over: Vec<usize> = (0..self.len())
             .filter(|world| self.outcome(*world).is_over())
@@ -65,7 +64,7 @@ pub trait Worlds: Send + Sync {
         let (bytes, numbers) = (self.spec().planes_len(), self.spec().vector_len());
         expect("bytes of planes", self.len() * bytes, planes.len())?;
         expect("numbers of vectors", self.len() * numbers, vectors.len())?;
-        // What has no length cannot be cut into pieces by it.
+        // An empty array cannot be cut into chunks.
         if bytes == 0 {
             let vectors = vectors.par_chunks_exact_mut(numbers.max(1)).enumerate();
             let vectors = vectors.with_min_len(AT_ONCE);
@@ -84,13 +83,13 @@ pub trait Worlds: Send + Sync {
     }
 }
 
-/// Worlds that a thread serves without looking up.
+/// The minimum number of worlds per task of the thread pool.
 pub(crate) const AT_ONCE: usize = 256;
 
 /// Checks the actions of one step.
 pub(crate) fn check_actions(actions: &[u8], worlds: usize, count: usize) -> Result<()> {
-    expect("actions, one a world", worlds, actions.len())?;
-    // Over all of them without a way out, which the compiler turns into a few instructions.
+    expect("actions, one per world", worlds, actions.len())?;
+    // Without an early exit, which the compiler vectorises.
     let largest = actions
         .iter()
         .fold(0, |largest, action| largest.max(*action));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use form_core::{AtomId, AtomSet, Signature};
 use form_env::{
-    Actions, Cell, Channel, CheckOptions, Environment, Error, Feature, GridWorld, Maps, Outcome,
-    Planes, Result, Spec, Split, View, WorldOptions, builtin_tasks, check_environment,
+    Actions, Cell, Channel, CheckOptions, Environment, EpisodeOutcome, Error, Feature, GridWorld,
+    Maps, Planes, Result, Spec, Split, View, WorldOptions, builtin_tasks, check_environment,
 };
 use rand::{Rng, RngExt};
 
@@ -159,10 +159,10 @@ impl Environment for Corridor {
         Ok(())
     }
 
-    fn step(&mut self, action: usize) -> Result<Outcome> {
+    fn step(&mut self, action: usize) -> Result<EpisodeOutcome> {
         if action >= self.actions.len() {
             if self.is(Mistake::UnknownActionTaken) {
-                return Ok(Outcome::Running);
+                return Ok(EpisodeOutcome::Running);
             }
             if self.is(Mistake::UnknownActionDoesSomething) {
                 self.at = 3;
@@ -179,7 +179,7 @@ impl Environment for Corridor {
             if self.is(Mistake::LabelsAfterTheEnd) {
                 self.labels.insert(self.atoms[0]);
             }
-            return Ok(Outcome::Goal);
+            return Ok(EpisodeOutcome::Goal);
         }
         self.at = if action == 1 {
             (self.at + 1).min(4)
@@ -194,9 +194,9 @@ impl Environment for Corridor {
             self.labels.insert(self.atoms[1]);
         }
         Ok(if self.at == 4 {
-            Outcome::Goal
+            EpisodeOutcome::Goal
         } else {
-            Outcome::Running
+            EpisodeOutcome::Running
         })
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use form_env::{
-    Cell, Colour, Environment, Frame, GridWorld, Map, Maps, Outcome, Split, Stream, Task, Thing,
-    WorldOptions, builtin_tasks, generator, solution,
+    Cell, Colour, Environment, EpisodeOutcome, Frame, GridWorld, Map, Maps, Object, Split, Stream,
+    Task, WorldOptions, builtin_tasks, generator, solution,
 };
 
 fn cells(task: &Task) -> impl Iterator<Item = Cell> + use<> {
@@ -13,10 +13,10 @@ fn cells(task: &Task) -> impl Iterator<Item = Cell> + use<> {
     (0..width).flat_map(move |x| (0..height).map(move |y| Cell { x, y }))
 }
 
-/// All things of a map with their cells.
-fn things(task: &Task, map: &Map) -> Vec<(Thing, Cell)> {
+/// All objects of a map with their cells.
+fn objects(task: &Task, map: &Map) -> Vec<(Object, Cell)> {
     (cells(task))
-        .filter_map(|cell| Some((task.thing(map, cell)?, cell)))
+        .filter_map(|cell| Some((task.object(map, cell)?, cell)))
         .collect()
 }
 
@@ -43,21 +43,21 @@ fn every_thing_has_its_own_place() {
     for task in builtin_tasks() {
         for split in [Split::Training, Split::HeldOut] {
             for map in task.maps(11, split, 50).unwrap().iter() {
-                let things = things(&task, map);
+                let objects = objects(&task, map);
                 let description = task.description();
-                let lava = things.iter().filter(|(thing, _)| *thing == Thing::Lava);
+                let lava = objects.iter().filter(|(object, _)| *object == Object::Lava);
                 assert_eq!(lava.count(), description.lava);
                 for colour in Colour::ALL {
-                    let of_it = |(thing, _): &&(Thing, Cell)| matches!(thing, Thing::Checkpoint { colour: c, .. } if *c == colour);
+                    let of_it = |(object, _): &&(Object, Cell)| matches!(object, Object::Checkpoint { colour: c, .. } if *c == colour);
                     let wanted = description.checkpoints.get(&colour).copied().unwrap_or(0);
-                    assert_eq!(things.iter().filter(of_it).count(), wanted, "{colour}");
+                    assert_eq!(objects.iter().filter(of_it).count(), wanted, "{colour}");
                 }
-                for (thing, cell) in things {
+                for (object, cell) in objects {
                     assert!(!task.room().is_wall(cell));
-                    match thing {
-                        Thing::Goal => assert_eq!(cell, Cell { x: 11, y: 11 }),
-                        Thing::Checkpoint { .. } => assert!(cell.x <= 10 && cell.y <= 10),
-                        Thing::Lava => assert!(cell.x <= 11 && cell.y <= 11),
+                    match object {
+                        Object::Goal => assert_eq!(cell, Cell { x: 11, y: 11 }),
+                        Object::Checkpoint { .. } => assert!(cell.x <= 10 && cell.y <= 10),
+                        Object::Lava => assert!(cell.x <= 11 && cell.y <= 11),
                     }
                 }
             }
@@ -102,9 +102,9 @@ fn held_out_maps_are_never_trained_on() {
     let looks = |map: &Map| -> Vec<Option<(bool, Option<Colour>)>> {
         (cells(&task))
             .map(|cell| {
-                task.thing(map, cell).map(|thing| match thing {
-                    Thing::Checkpoint { colour, .. } => (true, Some(colour)),
-                    Thing::Goal | Thing::Lava => (false, None),
+                task.object(map, cell).map(|object| match object {
+                    Object::Checkpoint { colour, .. } => (true, Some(colour)),
+                    Object::Goal | Object::Lava => (false, None),
                 })
             })
             .collect()
@@ -192,12 +192,16 @@ fn every_map_can_be_solved() {
             let start = &mut generator(seed, Stream::Other(1));
             world.reset_on(map.clone(), start).unwrap();
             let actions = solution(&world, 2_000_000).unwrap();
-            let outcomes: Vec<Outcome> = (actions.iter())
+            let outcomes: Vec<EpisodeOutcome> = (actions.iter())
                 .map(|action| world.step(*action as usize).unwrap())
                 .collect();
             let (last, before) = outcomes.split_last().unwrap();
-            assert_eq!(*last, Outcome::Goal, "{}", task.name());
-            assert!(before.iter().all(|outcome| *outcome == Outcome::Running));
+            assert_eq!(*last, EpisodeOutcome::Goal, "{}", task.name());
+            assert!(
+                before
+                    .iter()
+                    .all(|outcome| *outcome == EpisodeOutcome::Running)
+            );
         }
     }
 }
@@ -211,20 +215,20 @@ fn maps_that_lava_cuts_in_two_are_drawn_again() {
     let task = Arc::new(Task::from_toml(text).unwrap());
     let maps = task.maps(0, Split::Training, 200).unwrap();
     for map in maps.iter() {
-        let things = things(&task, map);
-        let column = |wanted: Thing| {
-            things
+        let objects = objects(&task, map);
+        let column = |wanted: Object| {
+            objects
                 .iter()
-                .find(|(thing, _)| *thing == wanted)
+                .find(|(object, _)| *object == wanted)
                 .map(|(_, cell)| cell.x)
                 .unwrap()
         };
-        let red = column(Thing::Checkpoint {
+        let red = column(Object::Checkpoint {
             colour: Colour::Red,
             number: 0,
         });
         assert!(
-            column(Thing::Lava) < red || column(Thing::Lava) == 1,
+            column(Object::Lava) < red || column(Object::Lava) == 1,
             "{}",
             Frame::of_map(&task, map).to_text(false)
         );

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use form_core::{MachineStatus, Monitor};
 use form_env::{
-    Action, Cell, Direction, Environment, GridWorld, Maps, Outcome, Split, Stream, Task, Thing,
-    View, WorldOptions, builtin_tasks, generator,
+    Action, Cell, Direction, Environment, EpisodeOutcome, GridWorld, Maps, Object, Split, Stream,
+    Task, View, WorldOptions, builtin_tasks, generator,
 };
 use proptest::prelude::*;
 
@@ -49,31 +49,31 @@ proptest! {
             prop_assert!(!task.room().is_wall(after), "in a wall at {:?}", after);
             prop_assert!(before.x.abs_diff(after.x) + before.y.abs_diff(after.y) <= 1);
             prop_assert!(before == after || *action == Action::Forward as usize && !over);
-            // Labels are atoms of the signature, and of the thing in the agent's cell.
+            // Labels are atoms of the signature, and of the object in the agent's cell.
             prop_assert!(world.labels().iter().all(|atom| atom.index() < task.signature().len()));
-            let here = task.thing(world.map(), after);
+            let here = task.object(world.map(), after);
             let expected = match here {
                 _ if over => Vec::new(),
-                Some(thing @ Thing::Checkpoint { .. }) if before != after => vec![thing.atom()],
-                Some(thing @ (Thing::Goal | Thing::Lava)) => vec![thing.atom()],
+                Some(object @ Object::Checkpoint { .. }) if before != after => vec![object.atom()],
+                Some(object @ (Object::Goal | Object::Lava)) => vec![object.atom()],
                 _ => Vec::new(),
             };
             prop_assert_eq!(task.signature().texts(world.labels()), expected);
             for atom in world.labels().iter() {
                 // Lava lies in many cells.
-                let cell = (here != Some(Thing::Lava)).then_some(after);
+                let cell = (here != Some(Object::Lava)).then_some(after);
                 prop_assert_eq!(world.cell_of(atom), cell);
             }
             // The labels, replayed through the ground truth, give the outcome.
             monitor.observe(task.truth(), world.labels());
             let told = match task.truth().machine().status(monitor.state()) {
-                MachineStatus::Accepted => Outcome::Goal,
-                MachineStatus::Rejected => Outcome::DeadEnd,
-                MachineStatus::Running => Outcome::Running,
+                MachineStatus::Accepted => EpisodeOutcome::Goal,
+                MachineStatus::Rejected => EpisodeOutcome::DeadEnd,
+                MachineStatus::Running => EpisodeOutcome::Running,
             };
             prop_assert_eq!(outcome, told, "after {} steps", i + 1);
             // Lava ends it.
-            prop_assert_eq!(here == Some(Thing::Lava), outcome == Outcome::DeadEnd);
+            prop_assert_eq!(here == Some(Object::Lava), outcome == EpisodeOutcome::DeadEnd);
         }
     }
 
@@ -106,16 +106,16 @@ proptest! {
                 .filter(|(value, _)| **value == 1)
                 .map(|(_, name)| *name)
                 .collect();
-            let thing = task.thing(symbols.map(), cell);
-            let (mut expected, what) = match thing {
+            let object = task.object(symbols.map(), cell);
+            let (mut expected, what) = match object {
                 _ if task.room().is_wall(cell) => (vec!["wall"], [2, 5, 0]),
                 None => (vec![], [1, 0, 0]),
-                Some(Thing::Goal) => (vec!["goal"], [8, 1, 0]),
-                Some(Thing::Lava) => (vec!["lava"], [9, 0, 0]),
-                Some(Thing::Checkpoint { colour, .. }) => (vec![colour.as_str()], [13, colour.symbol(), 0]),
+                Some(Object::Goal) => (vec!["goal"], [8, 1, 0]),
+                Some(Object::Lava) => (vec!["lava"], [9, 0, 0]),
+                Some(Object::Checkpoint { colour, .. }) => (vec![colour.as_str()], [13, colour.symbol(), 0]),
             };
             let mut what_identities = what;
-            if let Some(Thing::Checkpoint { number, .. }) = thing {
+            if let Some(Object::Checkpoint { number, .. }) = object {
                 what_identities[2] = number as u8 + 1;
             }
             let (mut what, mut what_identities) = (what, what_identities);
@@ -178,9 +178,9 @@ fn time_runs_out_after_the_last_step() {
     for step in 1..=7 {
         let outcome = world.step(Action::Left as usize).unwrap();
         let expected = if step < 5 {
-            Outcome::Running
+            EpisodeOutcome::Running
         } else {
-            Outcome::OutOfTime
+            EpisodeOutcome::OutOfTime
         };
         assert_eq!(outcome, expected, "step {step}");
         assert_eq!(world.steps(), step.min(5));

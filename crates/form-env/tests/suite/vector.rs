@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use form_core::{AtomSet, Signature};
 use form_env::{
-    Action, Channel, Copies, Environment, Feature, GridWorld, GridWorlds, Maps, Outcome, Planes,
-    Result, Spec, Split, Starts, Stream, Task, View, WorldOptions, Worlds, builtin_tasks,
+    Action, Channel, Copies, Environment, EpisodeOutcome, Feature, GridWorld, GridWorlds, Maps,
+    Planes, Result, Spec, Split, Starts, Stream, Task, View, WorldOptions, Worlds, builtin_tasks,
     generator,
 };
 use rand::{Rng, RngExt};
@@ -14,7 +14,7 @@ use rand::{Rng, RngExt};
 /// All that can be seen of worlds.
 #[derive(Debug, PartialEq)]
 struct Seen {
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<EpisodeOutcome>,
     labels: Vec<Vec<String>>,
     episodes: Vec<u64>,
     images: Vec<u8>,
@@ -204,7 +204,7 @@ fn a_finished_world_stands_still() {
     for _ in 0..60 {
         worlds.step(&[0; 4]).unwrap();
     }
-    assert_eq!(worlds.outcome(2), Outcome::OutOfTime);
+    assert_eq!(worlds.outcome(2), EpisodeOutcome::OutOfTime);
     let before = look(&worlds);
     worlds.step(&[2; 4]).unwrap();
     assert_eq!(look(&worlds), before);
@@ -213,7 +213,7 @@ fn a_finished_world_stands_still() {
     assert_eq!(worlds.next_episodes().unwrap(), 0);
 }
 
-/// Maps of a task with more things in its room.
+/// Maps of a task with more objects in its room.
 fn other_maps() -> Maps {
     let other = Task::builtin("all-yellow-6").unwrap();
     Maps::Set(other.maps(7, Split::Training, 1).unwrap())
@@ -277,8 +277,8 @@ fn atoms_are_where_their_things_are() {
     for world in 0..3 {
         for atom in task.signature().ids() {
             let cell = worlds.cell_of(world, atom).unwrap();
-            let thing = task.thing(worlds.map(world), cell).unwrap();
-            assert_eq!(thing.atom(), task.signature().atom(atom).to_string());
+            let object = task.object(worlds.map(world), cell).unwrap();
+            assert_eq!(object.atom(), task.signature().atom(atom).to_string());
         }
     }
     let mut single = GridWorld::new(
@@ -427,8 +427,8 @@ impl Environment for Numbered {
         Ok(())
     }
 
-    fn step(&mut self, _: usize) -> Result<Outcome> {
-        Ok(Outcome::Running)
+    fn step(&mut self, _: usize) -> Result<EpisodeOutcome> {
+        Ok(EpisodeOutcome::Running)
     }
 
     fn labels(&self) -> &AtomSet {

@@ -1,9 +1,9 @@
-//! What stands beside the world: the machine with the state it is in, what was observed, the buffer, and how far the episode has come.
+//! The panel beside the world: the machine with its current state, the observation, the buffer, and the progress of the episode.
 
 use form_core::StateId;
 
-use super::{Moment, Recording};
-use crate::curves::canvas::Letters;
+use super::{RecordedStep, Recording};
+use crate::letters::Letters;
 
 /// A part of the panel, in points from its top left.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +56,7 @@ pub(super) struct Panel<'a> {
 
 impl Panel<'_> {
     pub(super) fn items(&self, step: usize) -> Vec<Item> {
-        let moment = &self.recording.moments[step];
+        let moment = &self.recording.steps[step];
         let mut items = Vec::new();
         let title = self.recording.title();
         self.text(&mut items, MARGIN + 12.0, TITLE, INK, &title);
@@ -71,7 +71,7 @@ impl Panel<'_> {
     }
 
     /// The states with their edges; of a long machine, the part around the state it is in.
-    fn machine(&self, items: &mut Vec<Item>, moment: &Moment) {
+    fn machine(&self, items: &mut Vec<Item>, moment: &RecordedStep) {
         let machine = self.recording.machine.machine();
         let mut lines: Vec<(Option<StateId>, String)> = Vec::new();
         let mut current = 0;
@@ -116,7 +116,7 @@ impl Panel<'_> {
         }
     }
 
-    fn episode(&self, items: &mut Vec<Item>, moment: &Moment, step: usize) {
+    fn episode(&self, items: &mut Vec<Item>, moment: &RecordedStep, step: usize) {
         let signature = self.recording.machine.signature();
         let facts = [
             ("observed", moment.labels.clone()),
@@ -132,10 +132,10 @@ impl Panel<'_> {
         let is_last = step == steps;
         let (text, colour) = match is_last {
             false => (format!("step {step} of {steps}"), PALE),
-            true if self.recording.outcome == form_env::Outcome::Goal => {
-                (self.recording.ending(), GOOD)
+            true if self.recording.outcome == form_env::EpisodeOutcome::Goal => {
+                (self.recording.outcome(), GOOD)
             }
-            true => (self.recording.ending(), BAD),
+            true => (self.recording.outcome(), BAD),
         };
         self.text_at(items, (MARGIN, y), TEXT, colour, &text);
         let width = WIDTH - 2.0 * MARGIN;

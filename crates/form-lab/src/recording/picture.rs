@@ -8,9 +8,9 @@ use zeno::{Command, Fill, Mask, PathBuilder, Transform};
 
 use super::Recording;
 use super::panel::{Item, LEAST_HEIGHT, PAPER, Panel, WIDTH};
-use crate::curves::canvas::Letters;
+use crate::letters::Letters;
 
-/// How long a step is shown, in hundredths of a second, and for how many of them the end is.
+/// The duration of a step in hundredths of a second, and of the end in steps.
 const STEP: u16 = 15;
 const REST: u16 = 16;
 /// Points of a cell in an SVG file.
@@ -36,7 +36,7 @@ impl Recording {
         );
         let machine = self.machine.machine();
         let mut before = None;
-        for (step, moment) in self.moments.iter().enumerate() {
+        for (step, moment) in self.steps.iter().enumerate() {
             let (state, seen) = (moment.monitor.state(), moment.monitor.seen());
             let buffer = self.machine.signature().describe(seen);
             let now = (state, buffer.clone());
@@ -51,11 +51,11 @@ impl Recording {
             }
             before = Some(now);
         }
-        let _ = writeln!(text, "{}", self.ending());
+        let _ = writeln!(text, "{}", self.outcome());
         text
     }
 
-    /// An animated GIF of the first steps, at most this many, `scale` pixels a cell (from 4 to 256).
+    /// An animated GIF of the first steps, at most this many, `scale` pixels per cell (from 4 to 256).
     pub fn to_gif(&self, scale: usize, most: usize) -> Result<Vec<u8>> {
         let letters = Letters::new()?;
         let steps = self.steps().min(most);
@@ -184,7 +184,7 @@ impl Recording {
     /// The way of the agent through the middles of cells, as thin bars between them, in cells.
     fn way(&self, step: usize) -> Vec<Command> {
         let mut path: Vec<Command> = Vec::new();
-        for pair in self.moments[..=step].windows(2) {
+        for pair in self.steps[..=step].windows(2) {
             let ((from, _), (to, _)) = (pair[0].place, pair[1].place);
             if from == to {
                 continue;
@@ -206,7 +206,7 @@ impl Recording {
         let frame = Frame {
             task: self.start.task(),
             map: self.start.map(),
-            agent: Some(self.moments[step].place),
+            agent: Some(self.steps[step].place),
         };
         let world = frame.to_rgb(scale)?;
         let room = self.start.task().room();

@@ -1,4 +1,4 @@
-//! What the page shows, as the JSON object inside it. The scripts in `page` read nothing else.
+//! The data of the page, a JSON object inside it. The scripts in `page` read nothing else.
 
 use form_core::Notation;
 use serde::Serialize;
@@ -8,15 +8,15 @@ use serde::Serialize;
 pub(super) struct PageData {
     /// The version of the program.
     pub(super) version: &'static str,
-    /// How the page asks for more; none if it is complete.
+    /// How often the page polls; none if it is complete.
     pub(super) live: Option<Live>,
     pub(super) runs: Vec<RunData>,
 }
 
-/// A page that follows a run asks for its data again and again.
+/// A live page polls for new data.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Live {
-    /// Seconds between two questions.
+    /// Seconds between two polls.
     pub(super) seconds: u64,
 }
 
@@ -27,14 +27,14 @@ pub(super) struct RunData {
     pub(super) task: Option<String>,
     pub(super) method: Option<String>,
     pub(super) seed: Option<u64>,
-    /// Why it ended, as `result.json` says it, or `unfinished`.
+    /// The `ending` of `result.json`, or `unfinished`.
     pub(super) status: String,
     pub(super) message: String,
     /// Its success rate: of the last evaluation.
     pub(super) success: Option<f64>,
-    /// That of random play on the same episodes, where it is known.
+    /// The success rate of random play on the same episodes, if known.
     pub(super) random: Option<f64>,
-    /// What is wrong with its files, or missing.
+    /// Problems with its files.
     pub(super) notes: Vec<String>,
     pub(super) facts: Vec<(&'static str, String)>,
     pub(super) config: Vec<(String, String)>,
@@ -52,24 +52,24 @@ pub(super) struct RunData {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FileData {
     pub(super) name: String,
-    /// How it is reached from the page.
+    /// The link from the page.
     pub(super) href: Option<String>,
     pub(super) bytes: u64,
 }
 
-/// The columns of `metrics.csv`, and the clock of `timings.csv`: a value an iteration.
+/// The columns of `metrics.csv` and the seconds of `timings.csv`: one value per iteration.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Curves {
     pub(super) iteration: Vec<u64>,
     pub(super) steps: Vec<u64>,
-    /// None at all if there are no timings.
+    /// None if there are no timings.
     pub(super) seconds: Option<Vec<Option<f64>>>,
-    /// Of the evaluations, where one was made.
+    /// Of evaluations, in the iterations that have one.
     pub(super) success: Vec<Option<f64>>,
     #[serde(rename = "return")]
     pub(super) return_: Vec<Option<f64>>,
     pub(super) length: Vec<Option<f64>>,
-    /// Of the episodes of the training that ended.
+    /// Of the training episodes that ended.
     pub(super) episodes: Vec<u64>,
     pub(super) ended_success: Vec<Option<f64>>,
     pub(super) ended_length: Vec<Option<f64>>,
@@ -79,14 +79,14 @@ pub(super) struct Curves {
     pub(super) counterexamples: Vec<u64>,
 }
 
-/// A run of more iterations than a page can show has every few of them.
+/// A run with too many iterations for the page is thinned.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Thinned {
     pub(super) kept: usize,
     pub(super) of: usize,
 }
 
-/// The policy of one state: what it was trained with in all, and how its last update went.
+/// The policy of one state: its total samples and its last update.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct PolicyData {
     pub(super) state: String,
@@ -100,7 +100,7 @@ pub(super) struct PolicyData {
     pub(super) gradient: Option<f64>,
 }
 
-/// One of the machines that a run went through.
+/// One of the machines of a run.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct MachineData {
     pub(super) number: u64,
@@ -115,15 +115,15 @@ pub(super) struct MachineData {
     /// When it was learnt.
     pub(super) iteration: Option<u64>,
     pub(super) steps: Option<u64>,
-    /// How long that took.
+    /// How long the learner took.
     pub(super) seconds: Option<f64>,
-    /// States of the previous machine that are called otherwise in this one: their old and new names.
+    /// Renamed states: the names in the previous machine and in this one.
     pub(super) renamed: Vec<(String, String)>,
-    /// Edges of the previous machine that this one has not.
+    /// Edges of the previous machine that are gone.
     pub(super) gone: Vec<GoneEdge>,
-    /// How many traces were new to it.
+    /// The number of new traces.
     pub(super) counterexamples: usize,
-    /// One that the previous machine is wrong about.
+    /// A new trace that the previous machine misjudges.
     pub(super) counterexample: Option<CounterexampleData>,
 }
 
@@ -146,25 +146,25 @@ pub(super) struct GoneEdge {
     pub(super) formula: String,
 }
 
-/// A trace that a machine is wrong about.
+/// A trace that a machine misjudges.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct CounterexampleData {
     /// Its line in `traces.jsonl`.
     pub(super) line: usize,
     pub(super) kind: &'static str,
     pub(super) steps: Vec<Vec<String>>,
-    /// The machine's states: before the first observation, and after each until it is wrong.
+    /// The states of the machine: before the first observation, and after each one until the disagreement.
     pub(super) states: Vec<String>,
-    /// What is true at that moment: `goal`, `dead-end` or `incomplete`.
+    /// The truth at that point: `goal`, `dead-end` or `incomplete`.
     pub(super) expected: &'static str,
     /// What the machine says.
     pub(super) said: &'static str,
 }
 
-/// When an evaluation was made that a page was made with.
+/// The label of an evaluation made for the page.
 pub(super) const FOR_THIS_PAGE: &str = "for this page";
 
-/// How good the policies are on a set of maps.
+/// An evaluation on a set of maps.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct EvaluationData {
     /// When it was made: when the run ended, or for this page.
@@ -184,11 +184,11 @@ pub(super) struct EvaluationData {
     pub(super) dead_ends: u64,
     pub(super) out_of_time: u64,
     pub(super) cut_off: u64,
-    /// Where episodes fail, for people.
+    /// Where episodes fail, as text.
     pub(super) failures: Vec<String>,
 }
 
-/// An episode to be looked at. Times are numbers of steps taken; what is listed by time holds until the next entry.
+/// A replayed episode. Times are numbers of steps; an entry holds until the next one.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ReplayData {
     pub(super) set: &'static str,
@@ -199,7 +199,7 @@ pub(super) struct ReplayData {
     pub(super) map: Option<usize>,
     /// Its room among those of the run.
     pub(super) room: usize,
-    /// Its machine among those of the run; none for methods that know of none.
+    /// Its machine among those of the run; none for methods without one.
     pub(super) machine: Option<usize>,
     /// Column, row and direction.
     pub(super) poses: Vec<(usize, usize, usize)>,
@@ -210,7 +210,7 @@ pub(super) struct ReplayData {
     pub(super) buffer: Vec<(usize, Vec<String>)>,
 }
 
-/// A formula as the paper writes it.
+/// A formula in the notation of the paper.
 pub(super) fn in_papers_notation(formula: &form_core::Formula) -> String {
     formula.display(Notation::Unicode).to_string()
 }

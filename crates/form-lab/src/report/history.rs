@@ -1,4 +1,4 @@
-//! The machines of a run through time: when each was learnt, what changed, and which trace had refuted the one before.
+//! The machines of a run in order: when each was learnt, what changed, and which trace refuted the one before.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use form_core::{BoundMachine, Machine, MachineStatus, Signature, Trace, explain,
 use super::data::{CounterexampleData, EdgeData, GoneEdge, MachineData, in_papers_notation};
 use crate::metrics::{MetricsRow, TimingsRow};
 
-/// What is known of a run's machines, as far as its files can be read.
+/// What a run's files say about its machines.
 pub(super) struct History<'a> {
     /// The machines in their order, with their numbers and files.
     pub(super) machines: Vec<(u64, Option<String>, Machine)>,
@@ -20,24 +20,24 @@ pub(super) struct History<'a> {
 
 impl History<'_> {
     /// The machines as the page shows them.
-    pub(super) fn told(&self) -> Vec<MachineData> {
+    pub(super) fn describe(&self) -> Vec<MachineData> {
         let mut before: Option<&Machine> = None;
-        let mut told = Vec::new();
+        let mut described = Vec::new();
         for (number, file, machine) in &self.machines {
-            told.push(self.tell(*number, file.clone(), machine, before));
+            described.push(self.describe_one(*number, file.clone(), machine, before));
             before = Some(machine);
         }
-        told
+        described
     }
 
-    fn tell(
+    fn describe_one(
         &self,
         number: u64,
         file: Option<String>,
         machine: &Machine,
         before: Option<&Machine>,
     ) -> MachineData {
-        // The machine that a run starts with was learnt in no iteration.
+        // The first machine was not learnt in an iteration.
         let at = (self.metrics.iter()).position(|row| number > 0 && row.relearnings >= number);
         let row = at.map(|at| &self.metrics[at]);
         let earlier = at.and_then(|at| at.checked_sub(1));
@@ -85,7 +85,7 @@ impl History<'_> {
         }
     }
 
-    /// The shortest of the new traces that a machine is wrong about.
+    /// The shortest new trace that a machine misjudges.
     fn refutation(&self, machine: &Machine, new: &[(usize, Trace)]) -> Option<CounterexampleData> {
         let bound = machine.bind(self.signature?).ok()?;
         let refuting = new
@@ -96,7 +96,7 @@ impl History<'_> {
     }
 }
 
-/// How a machine is wrong about a trace.
+/// How a machine misjudges a trace.
 fn refuted(machine: &BoundMachine, line: usize, trace: &Trace) -> CounterexampleData {
     let name = |state| machine.machine().state_name(state).to_owned();
     let wrong = trace.disagreement(machine);
@@ -120,29 +120,29 @@ fn refuted(machine: &BoundMachine, line: usize, trace: &Trace) -> Counterexample
     }
 }
 
-/// What one machine has that another had not, whatever their states are called.
+/// The difference between two machines, whatever their states are called.
 struct Change {
-    /// By edge of the new machine.
+    /// Whether each edge of the new machine is new.
     new: Vec<bool>,
     gone: Vec<GoneEdge>,
     renamed: Vec<(String, String)>,
 }
 
-/// An edge of a machine by the numbers of its states and its formula.
-type Parts = (usize, usize, String);
+/// An edge: the numbers of its states, and its formula.
+type EdgeKey = (usize, usize, String);
 
-/// Up to so many states of a machine, every way to tell which is which is tried.
+/// Up to this many states, all matchings of states are tried.
 const MOST_STATES: usize = 7;
 
 impl Change {
     fn between(old: &Machine, new: &Machine) -> Self {
-        let (before, now) = (parts(old), parts(new));
+        let (before, now) = (edge_keys(old), edge_keys(new));
         let matching = Matching::find(old, new, &before, &now);
-        let moved = |edge: &Parts| {
+        let moved = |edge: &EdgeKey| {
             let (from, to) = (matching.of[&edge.0]?, matching.of[&edge.1]?);
             Some((from, to, edge.2.clone()))
         };
-        let kept: Vec<Parts> = before.iter().filter_map(moved).collect();
+        let kept: Vec<EdgeKey> = before.iter().filter_map(moved).collect();
         let name = |state: usize| old.states()[state].as_str().to_owned();
         Self {
             new: now.iter().map(|edge| !kept.contains(edge)).collect(),
@@ -154,7 +154,7 @@ impl Change {
                     formula: edge.2.clone(),
                 })
                 .collect(),
-            // A state none of whose edges survived is another one, not one by another name.
+            // A state none of whose edges survived is a new one, not a renamed one.
             renamed: (matching.of.iter())
                 .filter(|(_, state)| {
                     kept.iter()
@@ -169,7 +169,7 @@ impl Change {
     }
 }
 
-fn parts(machine: &Machine) -> Vec<Parts> {
+fn edge_keys(machine: &Machine) -> Vec<EdgeKey> {
     let edge = |edge: &form_core::Edge| {
         let (from, to) = (edge.from.index(), edge.to.index());
         (from, to, in_papers_notation(&edge.formula))
@@ -184,8 +184,8 @@ struct Matching {
 }
 
 impl Matching {
-    /// The one under which most edges are the same; among equals the one that keeps most names.
-    fn find(old: &Machine, new: &Machine, before: &[Parts], now: &[Parts]) -> Self {
+    /// The matching under which most edges agree; of these, one that keeps most names.
+    fn find(old: &Machine, new: &Machine, before: &[EdgeKey], now: &[EdgeKey]) -> Self {
         let mut fixed: BTreeMap<usize, Option<usize>> = BTreeMap::new();
         fixed.insert(old.initial().index(), Some(new.initial().index()));
         fixed.insert(old.accept().index(), Some(new.accept().index()));
@@ -238,10 +238,10 @@ impl Matching {
     }
 }
 
-/// Goes through all ways to match the states that are left.
+/// Tries all matchings of the remaining states.
 struct Search<'a> {
-    before: &'a [Parts],
-    now: &'a [Parts],
+    before: &'a [EdgeKey],
+    now: &'a [EdgeKey],
     best: Matching,
     kept_names: usize,
     named: &'a dyn Fn(usize) -> Option<usize>,
@@ -255,7 +255,7 @@ impl Search<'_> {
         new: &mut Vec<usize>,
     ) {
         let Some((state, rest)) = old.split_first() else {
-            self.judge(of);
+            self.compare(of);
             return;
         };
         for at in 0..new.len() {
@@ -264,7 +264,7 @@ impl Search<'_> {
             self.extend(of, rest, new);
             new.insert(at, candidate);
         }
-        // More old states than new ones: some have become nothing.
+        // With more old states than new ones, some have no match.
         if old.len() > new.len() {
             of.insert(*state, None);
             self.extend(of, rest, new);
@@ -272,7 +272,7 @@ impl Search<'_> {
         of.remove(state);
     }
 
-    fn judge(&mut self, of: &BTreeMap<usize, Option<usize>>) {
+    fn compare(&mut self, of: &BTreeMap<usize, Option<usize>>) {
         let has = |from: usize, to: usize, formula: &str| {
             (self.now.iter()).any(|edge| (edge.0, edge.1, edge.2.as_str()) == (from, to, formula))
         };

@@ -1,10 +1,10 @@
-//! Links from the page to the files of a run: relative, so that a folder can be moved with its page.
+//! Relative links from the page to the files of a run, so that a folder can be moved with its page.
 
 use std::path::{Component, Path, PathBuf};
 
 use super::data::FileData;
 
-/// Where the page is.
+/// The place of the page.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum From<'a> {
     /// In a folder.
@@ -13,7 +13,7 @@ pub(super) enum From<'a> {
     Server,
 }
 
-/// The files of a run that people may want to open.
+/// The files of a run that the page links to.
 pub(super) fn files(run: &Path, page: From<'_>) -> Vec<FileData> {
     let mut found = Vec::new();
     for folder in ["", "machines", "checkpoints"] {
@@ -23,7 +23,7 @@ pub(super) fn files(run: &Path, page: From<'_>) -> Vec<FileData> {
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-            // Those that begin with a dot are nobody's business, and the page itself is open already.
+            // No hidden files, and not the page itself.
             if !is_file || name.starts_with('.') || (folder.is_empty() && name == "report.html") {
                 continue;
             }
@@ -48,10 +48,10 @@ pub(super) fn files(run: &Path, page: From<'_>) -> Vec<FileData> {
     found
 }
 
-/// The way from a folder to a file, as the address of a link.
+/// The relative link from a folder to a file.
 fn href(folder: &Path, file: &Path) -> Option<String> {
     let (folder, file) = (folder.canonicalize().ok()?, file.canonicalize().ok()?);
-    // A first part with a colon would be read as a protocol; `encode` leaves none.
+    // A colon in the first part would be read as a protocol; `encode` escapes it.
     address(&way(&folder, &file)?)
 }
 
@@ -84,7 +84,7 @@ fn way(folder: &Path, file: &Path) -> Option<PathBuf> {
     Some(up.chain(file.components().skip(common)).collect())
 }
 
-/// All but letters, digits and a few signs as `%20`.
+/// Percent-encoding.
 fn encode(bytes: &[u8], address: &mut String) {
     for byte in bytes {
         match byte {

@@ -1,8 +1,8 @@
-//! The page of a run while it trains: served to this machine alone, and for looking only.
+//! The live page of a training run, served to this computer only, read-only.
 //!
-//! It listens on the loopback address and answers no request that was meant for another name, so that no other computer and no
-//! other page in a browser can read it. Whatever is asked, nothing is written. Episodes are played in a thread of their own: nobody
-//! waits for them, and the page shows them when they are there.
+//! The server listens on the loopback address and refuses requests with another host name, so that neither other computers nor other
+//! pages in a browser can read it. No request writes anything. Episodes are played in a separate thread: the page shows them when they
+//! are ready.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -18,26 +18,26 @@ use super::data::{EvaluationData, FOR_THIS_PAGE, Live, PageData, RunData};
 use super::links::{self, From};
 use super::reading::UNFINISHED;
 use super::{page, page_data, reading, title};
-use crate::atomic::read_bytes;
+use crate::atomic_files::read_bytes;
+use crate::play_callback::PlayCallback;
 use crate::report::Showing;
-use crate::run_folder::RunFolder;
-use crate::watcher::Watcher;
+use crate::run::RunFolder;
 
-/// The port that is tried first if none is asked for.
+/// The default port.
 const PORT: u16 = 8765;
-/// How often the page asks for news.
+/// The seconds between two polls of the page.
 const SECONDS: u64 = 2;
-/// Replays are played anew at most so often, and never for more than a tenth of the time.
+/// The minimum time between two sets of replays, which take at most a tenth of the time.
 const BETWEEN_REPLAYS: Duration = Duration::from_secs(15);
 
-/// A port of this machine that a page can be served on. Whoever has it can be sure that it is free before a run begins.
+/// An open port for the live page. Opening it before a run begins shows early that it is free.
 #[derive(Debug)]
 pub struct LivePort {
     listener: TcpListener,
 }
 
 impl LivePort {
-    /// This port; without one, the usual port or, if that is taken, another.
+    /// Opens this port; if none is given, the default port or a free one.
     pub fn open(port: Option<u16>) -> Result<Self> {
         let listen = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
         let listener = match port {
@@ -53,7 +53,7 @@ impl LivePort {
 pub struct LivePage {
     server: Arc<Server>,
     address: SocketAddr,
-    /// Stops the playing of episodes.
+    /// Stops playing episodes.
     over: Arc<AtomicBool>,
 }
 
@@ -66,13 +66,13 @@ impl LivePage {
             .map_err(|error| anyhow!("cannot serve the page: {error}"))?;
         let server = Arc::new(server);
         let over = Arc::new(AtomicBool::new(false));
-        let mut desk = Desk::new(run, over.clone());
+        let mut responder = Responder::new(run, over.clone());
         let asked = server.clone();
         std::thread::Builder::new()
             .name("page".to_owned())
             .spawn(move || {
                 for request in asked.incoming_requests() {
-                    desk.answer(request);
+                    responder.answer(request);
                 }
             })?;
         Ok(Self {
@@ -82,7 +82,7 @@ impl LivePage {
         })
     }
 
-    /// Where it is.
+    /// Its address.
     pub fn address(&self) -> String {
         format!("http://{}/", self.address)
     }
@@ -90,7 +90,7 @@ impl LivePage {
 
 impl Drop for LivePage {
     fn drop(&mut self) {
-        // Nobody waits for it: it has nothing to lose, and a run that is over is over.
+        // The threads need not be joined: they write nothing.
         self.over.store(true, Ordering::Relaxed);
         self.server.unblock();
     }
@@ -99,38 +99,38 @@ impl Drop for LivePage {
 fn occupied(port: u16, error: &io::Error) -> anyhow::Error {
     match error.kind() {
         io::ErrorKind::AddrInUse => {
-            anyhow!("--live {port}: somebody else listens on this port: name another, or none")
+            anyhow!("--live {port}: the port is in use: name another one, or none")
         }
         _ => anyhow!("--live {port}: cannot listen: {error}"),
     }
 }
 
-/// Who answers, and what was read last.
-struct Desk {
+/// Answers requests and caches the data.
+struct Responder {
     run: PathBuf,
-    /// When its files changed last, and how many times episodes had been played.
+    /// The state of its files, and the number of times that episodes were played.
     stamp: (Vec<Option<(u64, SystemTime)>>, u64),
     data: Option<PageData>,
-    /// What was played beside, so that nobody has to wait for it.
+    /// The episodes that a thread has played.
     played: Arc<Mutex<Played>>,
     over: Arc<AtomicBool>,
 }
 
-/// Episodes of a run, played in a thread of their own.
+/// Episodes of a run, played in a separate thread.
 #[derive(Default)]
 struct Played {
-    /// The run as it was read for them; none before the first ones are played.
+    /// The run with its episodes; none before the first ones are played.
     run: Option<RunData>,
     times: u64,
-    /// Whether some are being played.
+    /// Whether episodes are being played.
     busy: bool,
     /// When episodes may be played again.
     after: Option<Instant>,
-    /// Whether those were of a run that is over.
+    /// Whether the run was over by then.
     last: bool,
 }
 
-/// A status and what is sent with it.
+/// An HTTP reply.
 struct Reply {
     status: u16,
     kind: &'static str,
@@ -154,7 +154,7 @@ impl Reply {
     }
 }
 
-impl Desk {
+impl Responder {
     fn new(run: &Path, over: Arc<AtomicBool>) -> Self {
         Self {
             run: run.to_owned(),
@@ -166,10 +166,10 @@ impl Desk {
     }
 
     fn answer(&mut self, request: Request) {
-        let reply = match (is_for_this_machine(&request), request.method()) {
-            (false, _) => Reply::refusal(403, "this page is for this machine alone"),
+        let reply = match (is_for_this_computer(&request), request.method()) {
+            (false, _) => Reply::refusal(403, "this page is only for this computer"),
             (true, Method::Get | Method::Head) => self.reply(request.url()),
-            (true, _) => Reply::refusal(405, "this page is for looking only"),
+            (true, _) => Reply::refusal(405, "this page is read-only"),
         };
         let mut response = Response::from_data(reply.body)
             .with_status_code(reply.status)
@@ -186,27 +186,26 @@ impl Desk {
                 response.add_header(header);
             }
         }
-        // Somebody who reads slowly, or never, is no reason for others to wait.
+        // In a thread, so that a slow reader does not block others.
         std::thread::spawn(move || request.respond(response));
     }
 
     fn reply(&mut self, url: &str) -> Reply {
         let path = url.split(['?', '#']).next().unwrap_or_default();
         let made = match path {
-            "/" | "/index.html" => (self.news()).and_then(|data| {
+            "/" | "/index.html" => (self.current()).and_then(|data| {
                 let html = page::html(&title(&data.runs), data)?;
                 Ok(Reply::new("text/html; charset=utf-8", html))
             }),
-            "/data.json" => {
-                (self.news()).and_then(|data| Ok(Reply::new("application/json", page::json(data)?)))
-            }
+            "/data.json" => (self.current())
+                .and_then(|data| Ok(Reply::new("application/json", page::json(data)?))),
             path => self.file(path),
         };
         made.unwrap_or_else(|error| Reply::refusal(500, &format!("{error:#}")))
     }
 
-    /// The data as it is now.
-    fn news(&mut self) -> Result<&PageData> {
+    /// The current data.
+    fn current(&mut self) -> Result<&PageData> {
         self.play();
         let times = self.played().times;
         let stamp = (reading::stamp(&self.run), times);
@@ -214,7 +213,7 @@ impl Desk {
             Some(data) if stamp == self.stamp => data,
             _ => {
                 let run = self.read()?;
-                // A run that is over has no news, but for its last episodes.
+                // After the end of a run only its last episodes are new.
                 let more = run.status == UNFINISHED || !self.played().last;
                 let live = more.then_some(Live { seconds: SECONDS });
                 self.stamp = stamp;
@@ -228,18 +227,18 @@ impl Desk {
         self.played.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the run; episodes are those that were played last.
+    /// Reads the run and adds the episodes played last.
     fn read(&self) -> Result<RunData> {
         let nothing = Showing {
             replays: 0,
             ..Showing::BRIEF
         };
-        let run = reading::run(&self.run, From::Server, nothing, Watcher::none())?;
+        let run = reading::run(&self.run, From::Server, nothing, PlayCallback::none())?;
         let mut run = run.unwrap_or_default();
         if let Some(played) = &self.played().run {
             run.rooms.clone_from(&played.rooms);
             run.replays.clone_from(&played.replays);
-            // How a run ended, it says itself.
+            // The final evaluation of the run itself comes first.
             let known = std::mem::take(&mut run.evaluations);
             let is_known = |one: &&EvaluationData| known.iter().all(|k| k.held_out != one.held_out);
             let own = (played.evaluations.iter()).filter(|one| one.when == FOR_THIS_PAGE);
@@ -249,7 +248,7 @@ impl Desk {
         Ok(run)
     }
 
-    /// Has episodes played beside, if it is time for it. What is shown of a run that is over is how it ended.
+    /// Plays episodes in a thread if they are due; once more after the end of the run.
     fn play(&self) {
         let is_over = RunFolder::at(&self.run).result().exists();
         {
@@ -263,10 +262,10 @@ impl Desk {
         let (run, played, over) = (self.run.clone(), self.played.clone(), self.over.clone());
         let work = move || {
             let start = Instant::now();
-            let watcher = Watcher::none().interrupted_by(&over);
-            let read = reading::run(&run, From::Server, Showing::BRIEF, watcher);
+            let callback = PlayCallback::none().interrupted_by(&over);
+            let read = reading::run(&run, From::Server, Showing::BRIEF, callback);
             let mut played = played.lock().unwrap_or_else(PoisonError::into_inner);
-            // A run without replays is shown without them.
+            // If replays fail, the page goes without them.
             if let Ok(Some(read)) = read {
                 played.run = Some(read);
             }
@@ -283,16 +282,16 @@ impl Desk {
         }
     }
 
-    /// A file of the run; none but those that the page names.
+    /// A file of the run, if the page links to it.
     fn file(&self, path: &str) -> Result<Reply> {
         let wanted = path.trim_start_matches('/');
         let files = links::files(&self.run, From::Server);
         let Some(file) = (files.iter()).find(|file| file.href.as_deref() == Some(wanted)) else {
-            return Ok(Reply::refusal(404, "there is no such page"));
+            return Ok(Reply::refusal(404, "no such page"));
         };
         let text = ["toml", "csv", "jsonl", "json", "log", "form", "svg"];
         let end = file.name.rsplit('.').next().unwrap_or_default();
-        // Pictures too: as text they cannot run anything.
+        // SVG files as text, too, so that they cannot run scripts.
         let kind = match text.contains(&end) {
             true => "text/plain; charset=utf-8",
             false => "application/octet-stream",
@@ -301,13 +300,13 @@ impl Desk {
     }
 }
 
-/// Whether a request names this machine. One that does not comes from a page that has led its own name here.
-fn is_for_this_machine(request: &Request) -> bool {
+/// Whether a request names this computer. Other host names are DNS rebinding attacks.
+fn is_for_this_computer(request: &Request) -> bool {
     let host = (request.headers().iter()).find(|header| header.field.equiv("Host"));
-    host.is_some_and(|host| is_this_machine(host.value.as_str()))
+    host.is_some_and(|host| is_this_computer(host.value.as_str()))
 }
 
-fn is_this_machine(host: &str) -> bool {
+fn is_this_computer(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
@@ -320,9 +319,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_other_machines_are_told_apart() {
+    fn other_host_names_are_refused() {
         for good in ["127.0.0.1:8765", "localhost:1", "LOCALHOST", "127.0.0.1"] {
-            assert!(is_this_machine(good), "{good}");
+            assert!(is_this_computer(good), "{good}");
         }
         for bad in [
             "",
@@ -332,7 +331,7 @@ mod tests {
             "0.0.0.0",
             "127.0.0.1:80@evil",
         ] {
-            assert!(!is_this_machine(bad), "{bad}");
+            assert!(!is_this_computer(bad), "{bad}");
         }
     }
 }

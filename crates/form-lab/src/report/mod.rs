@@ -1,8 +1,8 @@
-//! The page that shows runs: one HTML file that opens anywhere, without a server and without the network.
+//! The report page of runs: one HTML file that needs neither a server nor the network.
 //!
-//! `reading` collects what a run's folder has, and makes notes of what it has not; `history` tells of its machines, `replays` plays
-//! episodes with its policies, `links` leads to its files. All of it is `data`, which `page` puts into the page together with
-//! the scripts and the style of the folder of that name. `live` serves the same page while a run trains.
+//! `reading` reads a run's folder and notes what is missing; `history` describes its machines, `replays` plays episodes with its
+//! policies, `links` makes links to its files. The result is `data`, which `page` puts into the page together with the scripts and
+//! the style in the folder of that name. `live` serves the same page while a run trains.
 
 mod data;
 mod history;
@@ -22,34 +22,29 @@ pub use self::replays::Showing;
 
 use self::data::{Live, PageData, RunData};
 use self::links::From;
-use crate::atomic::{cannot, write_atomically};
-use crate::run_folder::RunFolder;
-use crate::watcher::Watcher;
+use crate::atomic_files::{cannot, write_atomically};
+use crate::play_callback::PlayCallback;
+use crate::run::RunFolder;
 
-/// How deep below a folder runs are looked for.
+/// The maximum depth of the search for runs.
 const DEPTH: usize = 8;
 
-/// Writes the page of some runs. What is wrong with their files, or missing, is on the page and returned, run by run.
+/// Writes the page of some runs; nothing is written if it was interrupted. Problems with their files are noted on the page and
+/// returned.
 ///
-/// A folder that is no run stands for all runs in it.
-pub fn write_report(paths: &[PathBuf], page: &Path, showing: Showing) -> Result<Vec<String>> {
-    let notes = write_report_watched(paths, page, showing, Watcher::none())?;
-    Ok(notes.unwrap_or_default())
-}
-
-/// The same; nothing is written, and nothing returned, if it was interrupted.
-pub fn write_report_watched(
+/// A folder that is not a run stands for all runs inside it.
+pub fn write_report(
     paths: &[PathBuf],
     page: &Path,
     showing: Showing,
-    watcher: Watcher<'_>,
+    callback: PlayCallback<'_>,
 ) -> Result<Option<Vec<String>>> {
     let folder = match page.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
     let runs: Option<Vec<RunData>> = (runs_of(paths)?.iter())
-        .map(|run| reading::run(run, From::Folder(folder), showing, watcher))
+        .map(|run| reading::run(run, From::Folder(folder), showing, callback))
         .collect::<Result<_>>()?;
     let Some(runs) = runs else {
         return Ok(None);
@@ -62,7 +57,7 @@ pub fn write_report_watched(
     Ok(Some(remarks))
 }
 
-/// The runs that are meant, each once.
+/// The runs of some paths, without duplicates.
 fn runs_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut runs: Vec<PathBuf> = Vec::new();
     for path in paths {
@@ -78,13 +73,13 @@ fn runs_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut seen = std::collections::BTreeSet::new();
     runs.retain(|run| seen.insert(run.canonicalize().unwrap_or_else(|_| run.clone())));
     if runs.is_empty() {
-        bail!("which runs? name at least one");
+        bail!("no run: name the folder of at least one");
     }
     Ok(runs)
 }
 
-/// The run folders at a path and below it, in the order of their names; what is inside a run is not looked at. Damaged ones too:
-/// what is wrong with them is to be seen.
+/// The run folders at a path and below it, in the order of their names; runs inside runs do not count. Damaged runs are included: the
+/// page shows what is wrong with them.
 fn runs_below(path: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open: Vec<(PathBuf, usize)> = vec![(path.to_owned(), 0)];
@@ -113,7 +108,7 @@ fn page_data(runs: Vec<RunData>, live: Option<Live>) -> PageData {
     }
 }
 
-/// What the window is called.
+/// The title of the window.
 fn title(runs: &[RunData]) -> String {
     match runs {
         [run] => match (&run.task, &run.method, run.seed) {

@@ -1,7 +1,7 @@
-//! The page itself: one HTML file with its style, its scripts and its data inside.
+//! The page: one HTML file with its style, scripts and data inside.
 //!
-//! Nothing on it comes from elsewhere, and its policy allows no script but this one: text from a run's files that looks like
-//! markup stays text, and could not do anything if it did not.
+//! It loads nothing else, and its content security policy allows only its own script: text from a run's files that looks like
+//! markup stays text, and could not run anyway.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -14,7 +14,7 @@ const STYLES: [&str; 2] = [
     include_str!("page/vendor/uPlot.min.css"),
     include_str!("page/page.css"),
 ];
-/// In the order in which they build on each other.
+/// In the order of their dependencies.
 const SCRIPTS: [&str; 18] = [
     include_str!("page/vendor/uPlot.iife.min.js"),
     include_str!("page/dom.js"),
@@ -60,7 +60,7 @@ pub(super) fn html(title: &str, data: &PageData) -> serde_json::Result<String> {
     ))
 }
 
-/// The data so that nothing in it can end the element it stands in.
+/// The data as JSON that cannot end its HTML element.
 pub(super) fn json(data: &PageData) -> serde_json::Result<String> {
     let text = serde_json::to_string(data)?;
     let mut safe = String::with_capacity(text.len());
@@ -75,7 +75,7 @@ pub(super) fn json(data: &PageData) -> serde_json::Result<String> {
     Ok(safe)
 }
 
-/// The template with its places filled, in one pass: what is put in is not looked at again.
+/// Fills the placeholders of the template in one pass: inserted text is not scanned again.
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut page = String::new();
     let mut rest = template;

@@ -1,5 +1,4 @@
-//! A run read from its folder for the page, as far as its files can be read: what is damaged or missing becomes a note, and the
-//! rest is shown.
+//! Reads a run's folder for the page: damaged or missing files become notes, and the rest is shown.
 
 use std::fs;
 use std::path::Path;
@@ -11,32 +10,31 @@ use super::data::{Curves, PolicyData, RunData, Thinned};
 use super::history::History;
 use super::links::{self, From};
 use super::replays::{self, Showing};
-use crate::arena::is_file;
-use crate::atomic::{open_file, read_text};
-use crate::config::RunConfig;
+use crate::atomic_files::{open_file, read_text};
+use crate::config::{RunConfig, is_task_file};
 use crate::display::counted;
 use crate::metrics::{MetricsRow, PoliciesRow, Row, TimingsRow, read_good_rows};
-use crate::run_folder::RunFolder;
-use crate::session::RunResult;
-use crate::trained::TrainedRun;
-use crate::watcher::Watcher;
+use crate::play_callback::PlayCallback;
+use crate::run::RunFolder;
+use crate::run::RunResult;
+use crate::run::SavedRun;
 
-/// What a run is that is not over.
+/// The status of a run that is not over.
 pub(super) const UNFINISHED: &str = "unfinished";
-/// The most points of a curve.
+/// The maximum number of points per curve.
 const MOST_POINTS: usize = 2000;
 
-/// Reads a run for a page that is somewhere; nothing if that was interrupted.
+/// Reads a run for a page; nothing if it was interrupted.
 pub(super) fn run(
     path: &Path,
     page: From<'_>,
     showing: Showing,
-    watcher: Watcher<'_>,
+    callback: PlayCallback<'_>,
 ) -> Result<Option<RunData>> {
     let folder = RunFolder::folder(path)?;
     if !RunFolder::is_at(path) {
         bail!(
-            "{} is not a run folder, it has no config.toml and nothing else of a run: name one that was given to `form train --out`",
+            "{} is not a run folder, it has no config.toml and no other file of a run: name a folder that `form train` made",
             path.display()
         );
     }
@@ -65,7 +63,7 @@ pub(super) fn run(
         traces: &traces,
         signature: signature.as_ref(),
     };
-    run.machines = history.told();
+    run.machines = history.describe();
     match &result {
         Some(result) => {
             run.status.clone_from(&result.ending);
@@ -74,8 +72,8 @@ pub(super) fn run(
         None => {
             UNFINISHED.clone_into(&mut run.status);
             run.message = match metrics.last() {
-                Some(row) => format!("not over: {} so far", counted(row.iteration, "iteration")),
-                None => "not over: no iteration so far".to_owned(),
+                Some(row) => format!("unfinished: {} so far", counted(row.iteration, "iteration")),
+                None => "unfinished: no iteration so far".to_owned(),
             };
         }
     }
@@ -88,8 +86,8 @@ pub(super) fn run(
         &timings,
     );
     if showing.replays > 0 && folder.checkpoints_folder().exists() {
-        let played = (TrainedRun::open(path))
-            .and_then(|trained| replays::add(&mut run, &trained, showing, watcher));
+        let played = (SavedRun::open(path))
+            .and_then(|trained| replays::add(&mut run, &trained, showing, callback));
         match played {
             Ok(true) => {}
             Ok(false) => return Ok(None),
@@ -97,34 +95,35 @@ pub(super) fn run(
         }
     }
     run.files = links::files(path, page);
-    Ok((!watcher.is_interrupted()).then_some(run))
+    Ok((!callback.is_interrupted()).then_some(run))
 }
 
-/// How good the run is: by its last evaluation, when it was over or until now.
+/// The success of the run in its final evaluation, otherwise in its last one.
 fn add_success(run: &mut RunData, metrics: &[MetricsRow], result: Option<&RunResult>) {
     let evaluation = result.and_then(|result| result.evaluation.as_ref());
     let last = || metrics.iter().rev().find_map(|row| row.success);
     run.success = (result.and_then(|result| result.success)).or_else(last);
     run.random = evaluation.and_then(|found| found.random);
-    (run.evaluations).extend(evaluation.map(|found| replays::counted(found, "when it ended")));
+    (run.evaluations)
+        .extend(evaluation.map(|found| replays::evaluation_data(found, "when it ended")));
     let ended = metrics.iter().any(|row| row.ended_success.is_some());
     if run.success.is_none() && ended {
         run.notes.push(
-            "its success was not measured: version 0.1 counted the episodes that had ended, of which too many succeed; `form eval` measures it".to_owned(),
+            "its success was not measured: version 0.1 counted training episodes that had ended, which overestimates it; `form eval` measures it".to_owned(),
         );
     }
 }
 
-/// What a run's folder lacks.
+/// What is missing in a run's folder.
 fn missing(folder: &RunFolder) -> Option<String> {
     let gone: Vec<String> = (folder.contents().iter())
         .filter(|path| !path.exists())
         .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
         .collect();
-    (!gone.is_empty()).then(|| format!("not in its folder: {}", gone.join(", ")))
+    (!gone.is_empty()).then(|| format!("missing in its folder: {}", gone.join(", ")))
 }
 
-/// The value, or what went wrong as a note.
+/// The value, or the error as a note.
 fn or_note<T>(run: &mut RunData, result: Result<T>) -> Option<T> {
     result
         .map_err(|error| run.notes.push(format!("{error:#}")))
@@ -144,7 +143,7 @@ fn read_config(run: &mut RunData, folder: &RunFolder) -> Option<RunConfig> {
     Some(config)
 }
 
-/// The rows of a table until the first bad one.
+/// The rows of a table up to the first bad one.
 fn rows<R: Row>(run: &mut RunData, path: &Path) -> Vec<R> {
     if !path.exists() {
         return Vec::new();
@@ -157,7 +156,7 @@ fn rows<R: Row>(run: &mut RunData, path: &Path) -> Vec<R> {
             .unwrap_or(rows.len());
     if sorted < rows.len() {
         run.notes.push(format!(
-            "{}: iteration {} comes after iteration {}: what follows is left out",
+            "{}: iteration {} comes after iteration {}: the rows from there on are left out",
             path.display(),
             rows[sorted].iteration(),
             rows[sorted - 1].iteration()
@@ -167,7 +166,7 @@ fn rows<R: Row>(run: &mut RunData, path: &Path) -> Vec<R> {
     rows
 }
 
-/// Says which iterations the table of metrics does not tell of.
+/// Notes the iterations that are missing in the table of metrics.
 fn note_gaps(run: &mut RunData, metrics: &[MetricsRow], result: Option<&RunResult>) {
     let last = metrics.last().map_or(0, |row| row.iteration);
     let before = std::iter::once(0).chain(metrics.iter().map(|row| row.iteration));
@@ -177,12 +176,12 @@ fn note_gaps(run: &mut RunData, metrics: &[MetricsRow], result: Option<&RunResul
     if let Some((before, row)) = gap {
         let (from, to) = (before + 1, row.iteration - 1);
         let note =
-            format!("metrics.csv: nothing of iterations {from} to {to}, and perhaps of others");
+            format!("metrics.csv: iterations {from} to {to} are missing, and perhaps others");
         run.notes.push(note);
     }
     if let Some(result) = result.filter(|result| result.iterations != last) {
         let note = format!(
-            "metrics.csv ends with iteration {last}, result.json speaks of {}",
+            "metrics.csv ends with iteration {last}, result.json says {}",
             result.iterations
         );
         run.notes.push(note);
@@ -208,7 +207,7 @@ fn read_traces(run: &mut RunData, folder: &RunFolder) -> (Vec<(usize, Trace)>, O
     (traces, Some(signature))
 }
 
-/// The machines' files that can be read, with their numbers.
+/// The machines that can be read, with their numbers.
 fn read_machines(run: &mut RunData, folder: &RunFolder) -> Vec<(u64, Option<String>, Machine)> {
     let mut machines = Vec::new();
     if !folder.machines_folder().exists() {
@@ -217,7 +216,7 @@ fn read_machines(run: &mut RunData, folder: &RunFolder) -> Vec<(u64, Option<Stri
     let files = or_note(run, folder.machines()).unwrap_or_default();
     for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // Files of other names are not the run's.
+        // Files with other names do not belong to the run.
         let Some(number) = (path.file_stem()).and_then(|stem| stem.to_str()?.parse().ok()) else {
             continue;
         };
@@ -232,7 +231,7 @@ fn read_machines(run: &mut RunData, folder: &RunFolder) -> Vec<(u64, Option<Stri
     machines
 }
 
-/// The machine that a run ended with, where its files are gone.
+/// The last machine of a run whose machine files are gone.
 fn last_machine(result: &RunResult) -> Option<(u64, Option<String>, Machine)> {
     let machine = result.machine.as_ref()?.parse().ok()?;
     Some((result.relearnings, None, machine))
@@ -240,7 +239,7 @@ fn last_machine(result: &RunResult) -> Option<(u64, Option<String>, Machine)> {
 
 fn curves(metrics: &[MetricsRow], timings: &[TimingsRow]) -> (Curves, Option<Thinned>) {
     let every = metrics.len().div_ceil(MOST_POINTS).max(1);
-    // Of several, the one that was evaluated; the last one is always there.
+    // Of several rows, one with an evaluation; the last row is always included.
     let mut chosen: Vec<&MetricsRow> = (metrics.rchunks(every).rev())
         .filter_map(|rows| {
             let evaluated = rows.iter().rev().find(|row| row.success.is_some());
@@ -276,7 +275,7 @@ fn curves(metrics: &[MetricsRow], timings: &[TimingsRow]) -> (Curves, Option<Thi
     (curves, thinned)
 }
 
-/// The policies in the order of their states' names.
+/// The policies in the order of the names of their states.
 fn by_state(rows: &[PoliciesRow]) -> Vec<PolicyData> {
     let mut found: std::collections::BTreeMap<&str, PolicyData> = Default::default();
     for row in rows {
@@ -319,11 +318,11 @@ fn facts(
             ("preset", config.preset.as_str().to_owned()),
             ("seed", config.seed.to_string()),
         ]);
-        if is_file(&config.task) {
+        if is_task_file(&config.task) {
             facts.push(("task file", config.task.clone()));
         }
         if let Some(transfer) = &config.transfer {
-            facts.push(("began with the policies of", transfer.from.clone()));
+            facts.push(("started from the policies of", transfer.from.clone()));
         }
     }
     let last = metrics.last();
@@ -352,26 +351,26 @@ fn facts(
         facts.push(("seconds of training", format!("{seconds:.1}")));
         if let Some(last) = last {
             let rate = last.steps as f64 / seconds;
-            facts.push(("steps a second", format!("{rate:.0}")));
+            facts.push(("steps per second", format!("{rate:.0}")));
         }
     }
     let spent = |what: fn(&TimingsRow) -> f64| timings.iter().map(what).sum::<f64>();
     if !timings.is_empty() {
         facts.extend([
             (
-                "seconds acting",
+                "seconds of rollouts",
                 format!("{:.1}", spent(|row| row.rollout_seconds)),
             ),
             (
-                "seconds updating policies",
+                "seconds of policy updates",
                 format!("{:.1}", spent(|row| row.update_seconds)),
             ),
             (
-                "seconds learning machines",
+                "seconds of machine learning",
                 format!("{:.3}", spent(|row| row.learning_seconds)),
             ),
             (
-                "seconds evaluating",
+                "seconds of evaluations",
                 format!("{:.1}", spent(|row| row.evaluation_seconds)),
             ),
         ]);
@@ -387,7 +386,7 @@ fn facts(
             ("traces kept", last.traces.to_string()),
         ]);
     }
-    facts.extend(result.map(|result| ("version of the program", result.version.clone())));
+    facts.extend(result.map(|result| ("program version", result.version.clone())));
     facts
 }
 
@@ -395,7 +394,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// Whether a run has changed since: the length and time of the files that it adds to.
+/// The lengths and times of the files that a run appends to, which tell whether it has changed.
 pub(super) fn stamp(path: &Path) -> Vec<Option<(u64, std::time::SystemTime)>> {
     let folder = RunFolder::at(path);
     [folder.metrics(), folder.timings(), folder.result()]

@@ -1,35 +1,35 @@
-//! Episodes to be looked at: played by the policies of a run's checkpoint, the failures first.
+//! Replays: episodes played by the policies of a run's checkpoint, failures first.
 //!
-//! Episodes are played as [`evaluate`](crate::evaluate) plays them, so what is shown is what is counted. The few that are shown
-//! are then gone through once more, step by step, with the machine beside them.
+//! Episodes are played as in [`evaluate`](crate::evaluate), so the page shows what it counts. The few that are shown are then repeated
+//! step by step, together with the machine.
 
 use anyhow::Result;
 use form_core::{BoundMachine, Monitor, to_svg};
-use form_env::{Environment, Frame, GridWorld, Outcome, Split, Worlds};
-use form_rl::{Agent, Choice, Episode, Roles};
+use form_env::{Environment, EpisodeOutcome, Frame, GridWorld, Split, Worlds};
+use form_rl::{Agent, AssignmentMode, Choice, Episode};
 
 use super::data::{EvaluationData, FOR_THIS_PAGE, MachineData, ReplayData, RunData};
-use crate::arena::{Arena, GridArena};
-use crate::evaluation::{Evaluation, EvaluationPlan, evaluate_episodes};
-use crate::trained::TrainedRun;
-use crate::watcher::Watcher;
+use crate::env_factory::{EnvFactory, GridEnvFactory};
+use crate::evaluate::{Evaluation, EvaluationPlan, evaluate_episodes};
+use crate::play_callback::PlayCallback;
+use crate::run::SavedRun;
 
-/// What is played and shown of a run.
+/// How many episodes of a run are played and shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Showing {
-    /// How many episodes are played on either set of maps, at most.
+    /// The maximum number of episodes per set of maps.
     pub episodes: usize,
-    /// How many of them can be looked at.
+    /// How many of them are shown.
     pub replays: usize,
-    /// What episodes and actions are drawn from.
+    /// The seed of starts and actions.
     pub seed: u64,
-    /// How many multiplications playing may cost, on all maps together, even if every episode takes all the steps it may. Where a step is
-    /// expensive, because a room and so its networks are large, fewer episodes are played. None: as many as were asked for.
+    /// The maximum number of multiplications for all episodes together, assuming that each reaches the step limit. Large networks
+    /// get fewer episodes. None for no limit.
     pub work: Option<u64>,
 }
 
 impl Showing {
-    /// Few episodes, in about a second: for pages that nobody asked for, and beside a training that goes on.
+    /// Few episodes, about a second: for pages at the end of a run and while it trains.
     pub const BRIEF: Self = Self {
         episodes: 32,
         replays: 6,
@@ -37,7 +37,7 @@ impl Showing {
         work: Some(1 << 36),
     };
 
-    /// How many episodes are played on each of so many sets of maps, by these agents, with so many steps at most.
+    /// The number of episodes per set of maps, for these agents and this step limit.
     fn affordable(&self, agents: &[Agent], limit: u64, sets: usize) -> usize {
         let Some(work) = self.work else {
             return self.episodes;
@@ -51,7 +51,7 @@ impl Showing {
     }
 }
 
-/// What a step costs besides the network, in multiplications.
+/// The cost of a step without the network, in multiplications.
 const STEP: u64 = 10_000;
 
 impl Default for Showing {
@@ -64,32 +64,32 @@ impl Default for Showing {
     }
 }
 
-/// Plays on the maps of training and on held-out ones, and adds what came of it; whether that was not interrupted.
+/// Plays on training maps and on held-out maps and adds the replays; false if it was interrupted.
 pub(super) fn add(
     run: &mut RunData,
-    trained: &TrainedRun,
+    trained: &SavedRun,
     showing: Showing,
-    watcher: Watcher<'_>,
+    callback: PlayCallback<'_>,
 ) -> Result<bool> {
-    let arena = GridArena::new(&trained.config)?;
-    let bound = match trained.checkpoint.roles {
-        Roles::Unaided => None,
-        _ => Some(trained.checkpoint.machine.bind(arena.task().signature())?),
+    let envs = GridEnvFactory::new(&trained.config)?;
+    let bound = match trained.checkpoint.mode {
+        AssignmentMode::Unaided => None,
+        _ => Some(trained.checkpoint.machine.bind(envs.task().signature())?),
     };
     let machine = bound
         .as_ref()
         .map(|bound| position(&mut run.machines, bound, trained));
     let mut splits = vec![Split::Training];
-    // A task with few maps holds none of them out.
-    match arena.holds_out() {
+    // A task with few maps has none to hold out.
+    match envs.holds_out() {
         true => splits.push(Split::HeldOut),
         false => (run.facts).push((
             "held-out maps",
-            "none: the task has too few different maps for any to be held out".to_owned(),
+            "none: the task has too few different maps".to_owned(),
         )),
     }
     let mut agents = trained.agents()?;
-    let limit = u64::from(arena.task().steps());
+    let limit = u64::from(envs.task().steps());
     let episodes = showing.affordable(&agents, limit, splits.len());
     let mut replays = Vec::new();
     for split in splits {
@@ -100,26 +100,26 @@ pub(super) fn add(
             seed: showing.seed,
         };
         let (config, machine_text) = (&trained.config, &trained.checkpoint.machine);
-        let played = evaluate_episodes(config, &arena, machine_text, &mut agents, &plan, watcher)?;
+        let played = evaluate_episodes(config, &envs, machine_text, &mut agents, &plan, callback)?;
         let Some((evaluation, episodes)) = played else {
             return Ok(false);
         };
-        // What the run was measured by when it ended is better, unless more was asked for now.
+        // The final evaluation of the run is kept unless this one has more episodes.
         let better = |known: &EvaluationData| {
             known.held_out == evaluation.held_out && known.episodes >= evaluation.episodes
         };
         if !run.evaluations.iter().any(better) {
-            (run.evaluations).push(counted(&evaluation, FOR_THIS_PAGE));
+            (run.evaluations).push(evaluation_data(&evaluation, FOR_THIS_PAGE));
         }
-        let mut stage = Stage {
-            // The worlds they were played in: an episode depends on the seed, its world and its number.
-            worlds: arena.worlds(plan.worlds(), plan.seed, split)?,
+        let mut again = ReplayWorlds {
+            // The same worlds: an episode is determined by the seed, its world and its number.
+            worlds: envs.worlds(plan.worlds(), plan.seed, split)?,
             split,
             bound: bound.as_ref(),
             machine,
         };
         for episode in worth_seeing(&episodes, showing.replays) {
-            replays.push(stage.replay(episode, &mut run.rooms)?);
+            replays.push(again.replay(episode, &mut run.rooms)?);
         }
     }
     replays.sort_by_key(|replay: &ReplayData| replay.success);
@@ -127,30 +127,30 @@ pub(super) fn add(
     Ok(true)
 }
 
-/// The machine of the checkpoint among those of the run; one whose file is missing is added.
-fn position(machines: &mut Vec<MachineData>, bound: &BoundMachine, trained: &TrainedRun) -> usize {
+/// The index of the checkpoint's machine among those of the run; it is added if its file is missing.
+fn position(machines: &mut Vec<MachineData>, bound: &BoundMachine, trained: &SavedRun) -> usize {
     let svg = to_svg(bound.machine());
     if let Some(found) = machines.iter().rposition(|machine| machine.svg == svg) {
         return found;
     }
     let history = super::history::History {
-        machines: vec![(trained.tally.relearnings, None, bound.machine().clone())],
+        machines: vec![(trained.state.relearnings, None, bound.machine().clone())],
         metrics: &[],
         timings: &[],
         traces: &[],
         signature: None,
     };
-    machines.extend(history.told());
+    machines.extend(history.describe());
     machines.len() - 1
 }
 
-/// Failures first, those that the machine was wrong about before others; of either some of every length.
+/// Failures first, those that the machine misjudged before others, of various lengths.
 fn worth_seeing(episodes: &[Episode], most: usize) -> Vec<&Episode> {
     let (good, bad): (Vec<&Episode>, Vec<&Episode>) =
         episodes.iter().partition(|episode| episode.is_success());
     let (failed, refuted): (Vec<&Episode>, Vec<&Episode>) =
         (bad.into_iter()).partition(|episode| episode.counterexample.is_none());
-    // Somebody who comes to see failures also wants to see how it is done.
+    // At least one success, for comparison.
     let failures = most.saturating_sub(usize::from(!good.is_empty()));
     let mut chosen = of_every_length(refuted, failures);
     chosen.extend(of_every_length(failed, failures - chosen.len()));
@@ -158,7 +158,7 @@ fn worth_seeing(episodes: &[Episode], most: usize) -> Vec<&Episode> {
     chosen
 }
 
-/// At most so many, from the longest to the shortest.
+/// At most `most` episodes, evenly from the longest to the shortest.
 fn of_every_length(mut episodes: Vec<&Episode>, most: usize) -> Vec<&Episode> {
     episodes.sort_by_key(|episode| std::cmp::Reverse(episode.steps()));
     let count = episodes.len().min(most);
@@ -167,8 +167,8 @@ fn of_every_length(mut episodes: Vec<&Episode>, most: usize) -> Vec<&Episode> {
         .collect()
 }
 
-/// An evaluation as the page shows it, and when it was made.
-pub(super) fn counted(evaluation: &Evaluation, when: &'static str) -> EvaluationData {
+/// An evaluation for the page.
+pub(super) fn evaluation_data(evaluation: &Evaluation, when: &'static str) -> EvaluationData {
     let mut failures = evaluation.failures.worst_maps(MOST_MAPS);
     failures.extend(evaluation.failures.by_state());
     EvaluationData {
@@ -192,18 +192,18 @@ pub(super) fn counted(evaluation: &Evaluation, when: &'static str) -> Evaluation
     }
 }
 
-/// The most maps that are named because most episodes fail on them.
+/// The maximum number of failing maps that are named.
 const MOST_MAPS: usize = 5;
 
-/// Where episodes of one set are gone through again.
-struct Stage<'a> {
-    worlds: <GridArena as Arena>::Worlds,
+/// The worlds in which episodes are repeated.
+struct ReplayWorlds<'a> {
+    worlds: <GridEnvFactory as EnvFactory>::Worlds,
     split: Split,
     bound: Option<&'a BoundMachine>,
     machine: Option<usize>,
 }
 
-impl Stage<'_> {
+impl ReplayWorlds<'_> {
     fn replay(&mut self, episode: &Episode, rooms: &mut Vec<String>) -> Result<ReplayData> {
         self.worlds.start(episode.world, episode.number)?;
         let mut world = self.worlds.copy_of(episode.world)?;
@@ -220,7 +220,7 @@ impl Stage<'_> {
                 Split::HeldOut => "held-out",
             },
             outcome: match episode.outcome {
-                Outcome::Running => "cut-off",
+                EpisodeOutcome::Running => "cut-off",
                 outcome => outcome.as_str(),
             },
             success: episode.is_success(),
@@ -235,19 +235,23 @@ impl Stage<'_> {
             edges: Vec::new(),
             buffer: Vec::new(),
         };
-        let mut watch = self.bound.map(|bound| (bound, Monitor::new(bound)));
-        note(&mut replay, &world, &mut watch);
+        let mut monitored = self.bound.map(|bound| (bound, Monitor::new(bound)));
+        note(&mut replay, &world, &mut monitored);
         for action in &episode.actions {
             world.step(usize::from(*action))?;
             (replay.actions).push(world.actions()[usize::from(*action)].clone());
-            note(&mut replay, &world, &mut watch);
+            note(&mut replay, &world, &mut monitored);
         }
         Ok(replay)
     }
 }
 
-/// Writes down where the agent and the machine stand.
-fn note(replay: &mut ReplayData, world: &GridWorld, watch: &mut Option<(&BoundMachine, Monitor)>) {
+/// Records the agent and the machine.
+fn note(
+    replay: &mut ReplayData,
+    world: &GridWorld,
+    monitored: &mut Option<(&BoundMachine, Monitor)>,
+) {
     let time = replay.poses.len();
     let cell = world.agent();
     (replay.poses).push((cell.x, cell.y, world.direction() as usize));
@@ -256,7 +260,7 @@ fn note(replay: &mut ReplayData, world: &GridWorld, watch: &mut Option<(&BoundMa
         let texts = world.signature().texts(labels);
         replay.labels.push((time, texts));
     }
-    let Some((machine, monitor)) = watch else {
+    let Some((machine, monitor)) = monitored else {
         return;
     };
     if !labels.is_empty() {
@@ -270,7 +274,7 @@ fn note(replay: &mut ReplayData, world: &GridWorld, watch: &mut Option<(&BoundMa
     changed(&mut replay.buffer, time, seen);
 }
 
-/// Adds an entry where something differs from the one before.
+/// Adds an entry if the value has changed.
 fn changed<T: PartialEq>(entries: &mut Vec<(usize, T)>, time: usize, value: T) {
     if entries.last().is_none_or(|(_, last)| *last != value) {
         entries.push((time, value));

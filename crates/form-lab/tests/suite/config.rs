@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use form_lab::{Method, Preset, RunConfig};
-use form_rl::{ActivationStyle, Credit, Progress, ValueClip};
+use form_rl::{Activation, Credit, ProgressEncoding, ValueClip};
 
 fn paper(method: Method) -> RunConfig {
     RunConfig::new("all-yellow", method, Preset::Paper)
@@ -48,7 +48,7 @@ fn the_preset_paper_is_tables_1_and_2() {
         let network = &config.network;
         assert_eq!(network.filters, [16, 32, 32]);
         assert_eq!((network.pools, &network.hidden[..]), (1, &[64, 64][..]));
-        assert_eq!(network.activation, ActivationStyle::Tanh);
+        assert_eq!(network.activation, Activation::Tanh);
         let memory = if method == Method::RecurrentPpo {
             256
         } else {
@@ -59,7 +59,7 @@ fn the_preset_paper_is_tables_1_and_2() {
         assert_eq!(config.layouts, 10);
         assert_eq!(
             (config.credit, config.progress),
-            (Credit::Shared, Progress::Bits)
+            (Credit::Shared, ProgressEncoding::Bits)
         );
         assert_eq!(
             config.shaping,
@@ -91,7 +91,7 @@ fn settings_are_changed_by_name() {
         config.set(key, value).unwrap();
     }
     assert_eq!((config.ppo.gamma, config.ppo.clip), (0.5, 1.0));
-    assert_eq!((config.seed, config.progress), (7, Progress::Bits));
+    assert_eq!((config.seed, config.progress), (7, ProgressEncoding::Bits));
     assert_eq!(config.network.filters, [4, 8]);
     assert!(!config.shaping && config.learning.cyclic);
     assert_eq!(config.machine.as_deref(), Some("initial u0"));

@@ -4,20 +4,20 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use form_env::{Outcome, Split};
+use form_env::{EpisodeOutcome, Split};
 use form_lab::{
-    Display, EvaluationPlan, FINAL, GridArena, LATEST, Method, RunFolder, Session, TrainedRun,
-    Trainer, evaluate, play,
+    Display, EvaluationPlan, GridEnvFactory, Method, RunFolder, SavedRun, Session, Trainer,
+    evaluate, play,
 };
 use form_rl::Choice;
 
-use crate::tiny::config;
+use crate::tiny::{FINAL, LATEST, config};
 
-fn trainer(folder: &Path, machine: Option<&str>) -> Trainer<GridArena> {
+fn trainer(folder: &Path, machine: Option<&str>) -> Trainer<GridEnvFactory> {
     let mut config = config(folder, Method::Handcrafted);
     config.machine = machine.map(str::to_owned);
-    let arena = GridArena::new(&config).unwrap();
-    Trainer::new(config, arena, Arc::default()).unwrap()
+    let envs = GridEnvFactory::new(&config).unwrap();
+    Trainer::new(config, envs, Arc::default()).unwrap()
 }
 
 fn plan(episodes: usize, choice: Choice) -> EvaluationPlan {
@@ -54,13 +54,13 @@ fn the_episodes_are_the_first_of_their_worlds_whatever_they_came_to() {
     let run = trainer(folder.path(), None);
     let (config, machine) = (run.config().clone(), run.machine().clone());
     let mut agents = trainer(folder.path(), None);
-    let arena = GridArena::new(&config).unwrap();
+    let envs = GridEnvFactory::new(&config).unwrap();
     let plan = plan(515, Choice::Sample);
-    let played = play(&config, &arena, &machine, agents.agents_mut(), &plan).unwrap();
+    let played = play(&config, &envs, &machine, agents.agents_mut(), &plan).unwrap();
     let numbers: Vec<(u64, usize)> = (played.iter()).map(|one| (one.number, one.world)).collect();
     let expected: Vec<_> = (0..515).map(|i| ((i / 258) as u64, i % 258)).collect();
     assert_eq!(numbers, expected);
-    let [goals, late] = [Outcome::Goal, Outcome::OutOfTime]
+    let [goals, late] = [EpisodeOutcome::Goal, EpisodeOutcome::OutOfTime]
         .map(|outcome| played.iter().filter(|one| one.outcome == outcome).count());
     assert!(goals > 0 && late > 0, "{goals} {late}");
 }
@@ -114,37 +114,37 @@ fn a_run_is_evaluated_while_it_trains_and_when_it_is_over() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     let config = config(folder.path(), Method::Form);
-    let arena = GridArena::new(&config).unwrap();
-    let mut session = Session::begin(config, arena.clone(), &path, Arc::default()).unwrap();
+    let envs = GridEnvFactory::new(&config).unwrap();
+    let mut session = Session::begin(config, envs.clone(), &path, Arc::default()).unwrap();
     // Nobody has trained it, and it is still being held.
-    let run = TrainedRun::open(&path).unwrap();
+    let run = SavedRun::open(&path).unwrap();
     assert_eq!(
-        (run.tally.iteration, run.task_name().unwrap()),
+        (run.state.iteration, run.task_name().unwrap()),
         (0, "tiny".to_owned())
     );
     assert!(run.file().ends_with(format!("{LATEST}.safetensors")));
     session.run(&mut Display::quiet()).unwrap();
-    let run = TrainedRun::open(&path).unwrap();
-    assert_eq!(run.tally.iteration, 6);
+    let run = SavedRun::open(&path).unwrap();
+    assert_eq!(run.state.iteration, 6);
     assert!(run.file().ends_with(format!("{FINAL}.safetensors")));
-    let arena = GridArena::new(&run.config).unwrap();
+    let envs = GridEnvFactory::new(&run.config).unwrap();
     let machine = &run.checkpoint.machine;
     let plan = plan(20, Choice::Greedy);
     let mut agents = run.agents().unwrap();
-    let found = evaluate(&run.config, &arena, machine, &mut agents, &plan).unwrap();
+    let found = evaluate(&run.config, &envs, machine, &mut agents, &plan).unwrap();
     assert_eq!(found.episodes, 20);
 }
 
 #[test]
 fn what_cannot_be_evaluated_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let said = |path: &Path| format!("{:#}", TrainedRun::open(path).unwrap_err());
+    let said = |path: &Path| format!("{:#}", SavedRun::open(path).unwrap_err());
     let path = folder.path().join("run");
     assert!(said(&path).contains("no such file or folder"));
     assert!(said(folder.path()).contains("is not a run folder"));
     let config = config(folder.path(), Method::Handcrafted);
-    let arena = GridArena::new(&config).unwrap();
-    drop(Session::begin(config, arena, &path, Arc::default()).unwrap());
+    let envs = GridEnvFactory::new(&config).unwrap();
+    drop(Session::begin(config, envs, &path, Arc::default()).unwrap());
     let latest = RunFolder::open(&path).unwrap().checkpoint(LATEST);
     let whole = fs::read(&latest).unwrap();
     for damaged in [&whole[..whole.len() / 2], &[], &[&whole[..], b"x"].concat()] {
@@ -155,7 +155,7 @@ fn what_cannot_be_evaluated_is_named() {
     fs::remove_file(&latest).unwrap();
     let message = said(&path);
     assert!(
-        message.contains("run has no checkpoint: make the run anew"),
+        message.contains("run has no checkpoint: repeat the run"),
         "{message}"
     );
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use form_core::Kind;
-use form_lab::{Arena, Ending, GridArena, Method, RunConfig, Trainer};
+use form_lab::{EnvFactory, GridEnvFactory, Method, RunConfig, StopCause, Trainer};
 
 use crate::tiny::config;
 
-fn trainer(config: RunConfig) -> Trainer<GridArena> {
-    let arena = GridArena::new(&config).unwrap();
-    Trainer::new(config, arena, Arc::default()).unwrap()
+fn trainer(config: RunConfig) -> Trainer<GridEnvFactory> {
+    let envs = GridEnvFactory::new(&config).unwrap();
+    Trainer::new(config, envs, Arc::default()).unwrap()
 }
 
 #[test]
@@ -33,18 +33,18 @@ fn the_machine_of_the_task_is_learnt_from_nothing() {
         assert!(iteration.relearnt.is_none() || iteration.policies.is_empty());
         // No trace that was kept is contradicted by the machine that was learnt last.
         if learnt > 0 {
-            let machine = run.game().cast().machine();
+            let machine = run.game().assignment().bound_machine();
             assert!((run.traces().iter()).all(|trace| trace.disagreement(machine).is_none()));
         }
         assert_eq!(
-            iteration.ending,
-            (number == 6).then_some(Ending::OutOfIterations)
+            iteration.stop_cause,
+            (number == 6).then_some(StopCause::OutOfIterations)
         );
     }
     assert!(learnt > 0);
     assert!(run.traces().iter().any(|trace| trace.kind() == Kind::Goal));
     // Two red checkpoints lie about and then the goal: the machine says so in as many states as the task's own.
-    let truth = run.arena().truth().unwrap();
+    let truth = run.envs().truth().unwrap();
     assert_eq!(run.machine().states().len(), truth.states().len());
     assert_eq!(run.machine().edges().len(), truth.edges().len());
 }
@@ -54,10 +54,10 @@ fn a_given_machine_stays_and_is_trained_with_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut run = trainer(config(folder.path(), Method::Handcrafted));
     let iteration = run.iterate().unwrap().unwrap();
-    assert_eq!(run.tally().relearnings, 0);
+    assert_eq!(run.state().relearnings, 0);
     assert_eq!(iteration.metrics.counterexamples, 0);
     assert!(!iteration.policies.is_empty());
-    assert_eq!(Some(run.machine()), run.arena().truth());
+    assert_eq!(Some(run.machine()), run.envs().truth());
 }
 
 #[test]
@@ -66,11 +66,11 @@ fn a_wrong_machine_to_start_from_is_corrected() {
     let mut config = config(folder.path(), Method::Form);
     config.machine = Some("initial u0\naccept u1\nu0 -> u1 : goal\n".to_owned());
     let mut run = trainer(config);
-    while run.tally().ending.is_none() {
+    while run.state().stop_cause.is_none() {
         run.iterate().unwrap().unwrap();
     }
     // First it is found to accept too early, and later what it should have said.
-    assert!(run.tally().relearnings > 1);
+    assert!(run.state().relearnings > 1);
     assert_eq!(run.machine().states().len(), 3, "{}", run.machine());
 }
 
@@ -82,12 +82,12 @@ fn every_method_trains() {
         config.iterations = 10;
         let mut run = trainer(config);
         let mut trained = 0;
-        while run.tally().ending.is_none() {
+        while run.state().stop_cause.is_none() {
             trained += run.iterate().unwrap().unwrap().policies.len();
         }
         assert!(trained > 0, "{method}");
         assert_eq!(
-            run.tally().relearnings > 0,
+            run.state().relearnings > 0,
             method.learns_machine(),
             "{method}"
         );
@@ -98,9 +98,9 @@ fn every_method_trains() {
 fn a_run_that_is_told_to_stop_stops() {
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), Method::Handcrafted);
-    let arena = GridArena::new(&config).unwrap();
+    let envs = GridEnvFactory::new(&config).unwrap();
     let stop = Arc::new(AtomicBool::new(true));
-    let mut run = Trainer::new(config, arena, stop).unwrap();
+    let mut run = Trainer::new(config, envs, stop).unwrap();
     assert!(run.iterate().unwrap().is_none());
 }
 
@@ -123,16 +123,16 @@ fn a_run_stops_when_its_success_falls() {
         }
         let mut run = trainer(config);
         let mut rates = Vec::new();
-        while run.tally().ending.is_none() {
+        while run.state().stop_cause.is_none() {
             rates.extend(run.iterate().unwrap().unwrap().metrics.success);
         }
         let (last, before) = rates.split_last().unwrap();
         let best = before.iter().copied().fold(0.0, f64::max);
-        (run.tally().ending.clone(), *last < best)
+        (run.state().stop_cause.clone(), *last < best)
     };
-    assert_eq!(ending("0.01"), (Some(Ending::Fell), true));
+    assert_eq!(ending("0.01"), (Some(StopCause::Fell), true));
     // Nobody crosses this.
-    assert_eq!(ending("1.01").0, Some(Ending::OutOfIterations));
+    assert_eq!(ending("1.01").0, Some(StopCause::OutOfIterations));
 }
 
 /// A learning rate beyond all bounds: the policy that broke is named.
@@ -144,7 +144,7 @@ fn losses_that_are_no_numbers_end_the_run() {
     let mut run = trainer(config);
     let error = loop {
         match run.iterate() {
-            Ok(iteration) => assert!(iteration.unwrap().ending.is_none()),
+            Ok(iteration) => assert!(iteration.unwrap().stop_cause.is_none()),
             Err(error) => break format!("{error:#}"),
         }
     };

@@ -9,8 +9,8 @@ use std::sync::{Arc, OnceLock};
 
 use form_core::{Machine, TraceFile};
 use form_lab::{
-    Display, Finish, GridArena, LivePage, LivePort, Method, MetricsRow, RunFolder, Session,
-    Showing, TrainedRun, Watcher, read_rows, write_report, write_report_watched,
+    Display, Finish, GridEnvFactory, LivePage, LivePort, Method, MetricsRow, PlayCallback,
+    RunFolder, SavedRun, Session, Showing, read_rows, write_report,
 };
 use form_rl::PlayProgress;
 use serde_json::Value;
@@ -38,8 +38,8 @@ fn trained() -> &'static Path {
 
 fn make(folder: &Path, run: &Path, method: Method) {
     let config = config(folder, method);
-    let arena = GridArena::new(&config).unwrap();
-    let mut session = Session::begin(config, arena, run, Arc::default()).unwrap();
+    let envs = GridEnvFactory::new(&config).unwrap();
+    let mut session = Session::begin(config, envs, run, Arc::default()).unwrap();
     let finish = session.run(&mut Display::quiet()).unwrap();
     assert!(matches!(finish, Finish::Ended(_)));
 }
@@ -66,7 +66,9 @@ fn page(runs: &[&Path], showing: Showing) -> (String, Value, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("page.html");
     let runs: Vec<PathBuf> = runs.iter().map(|run| (*run).to_owned()).collect();
-    let notes = write_report(&runs, &file, showing).unwrap();
+    let notes = write_report(&runs, &file, showing, PlayCallback::none())
+        .unwrap()
+        .unwrap();
     let html = fs::read_to_string(&file).unwrap();
     let data = data_of(&html);
     (html, data, notes)
@@ -254,7 +256,14 @@ fn a_folder_of_runs_can_be_reported_into_itself_again_and_again() {
     };
     fs::write(folder.path().join("run.log"), "").unwrap();
     for _ in 0..2 {
-        let notes = write_report(&[folder.path().to_owned()], &page, none).unwrap();
+        let notes = write_report(
+            &[folder.path().to_owned()],
+            &page,
+            none,
+            PlayCallback::none(),
+        )
+        .unwrap()
+        .unwrap();
         // A damaged run is one of them, and not left out.
         assert!(
             notes[0].contains("copy: not in its folder: metrics.csv"),
@@ -424,7 +433,8 @@ fn what_is_no_run_is_refused() {
     fs::write(&file, "").unwrap();
     let said = |run: &Path| {
         let page = folder.path().join("page.html");
-        let error = write_report(&[run.to_owned()], &page, SHOWING).unwrap_err();
+        let error =
+            write_report(&[run.to_owned()], &page, SHOWING, PlayCallback::none()).unwrap_err();
         assert!(!page.exists());
         format!("{error:#}")
     };
@@ -557,17 +567,17 @@ fn expensive_steps_mean_fewer_episodes() {
         let report = |progress: PlayProgress| {
             steps.fetch_max(progress.steps, Ordering::Relaxed);
         };
-        let watcher = Watcher::none().reporting_to(&report);
+        let callback = PlayCallback::none().reporting_to(&report);
         let showing = Showing { work, ..SHOWING };
         let runs = [trained().to_owned()];
-        write_report_watched(&runs, &page, showing, watcher)
+        write_report(&runs, &page, showing, callback)
             .unwrap()
             .unwrap();
         let data = data_of(&fs::read_to_string(&page).unwrap());
         let replays = data["runs"][0]["replays"].as_array().unwrap().len();
         (steps.into_inner(), replays)
     };
-    let run = TrainedRun::open(trained()).unwrap();
+    let run = SavedRun::open(trained()).unwrap();
     let agents = run.agents().unwrap();
     let networks = agents.iter().map(|agent| agent.network().multiplications());
     let step = networks.max().unwrap() + 10_000;
@@ -597,8 +607,10 @@ fn an_interrupted_page_is_not_written() {
             steps.store(progress.steps, Ordering::Relaxed);
             stop.store(progress.steps >= after, Ordering::Relaxed);
         };
-        let watcher = Watcher::none().interrupted_by(&stop).reporting_to(&report);
-        let made = write_report_watched(&runs, &page, SHOWING, watcher).unwrap();
+        let callback = PlayCallback::none()
+            .interrupted_by(&stop)
+            .reporting_to(&report);
+        let made = write_report(&runs, &page, SHOWING, callback).unwrap();
         assert_eq!(made, None);
         // It ends with the step that was being taken, one in each of twenty worlds.
         assert!(steps.into_inner() < after + 20);

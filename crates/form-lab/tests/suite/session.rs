@@ -9,11 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use form_lab::{
-    Display, FINAL, Finish, GridArena, LATEST, Method, Resumed, RunConfig, RunFolder, RunResult,
-    Session,
+    Display, Finish, GridEnvFactory, Method, Resumed, RunConfig, RunFolder, RunResult, Session,
 };
 
-use crate::tiny::config;
+use crate::tiny::{FINAL, LATEST, config};
 
 /// The files of a run that do not depend on the clock.
 fn contents(run: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -32,12 +31,12 @@ fn contents(run: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-fn begin(config: &RunConfig, path: &Path, stop: &Arc<AtomicBool>) -> Session<GridArena> {
-    let arena = GridArena::new(config).unwrap();
-    Session::begin(config.clone(), arena, path, stop.clone()).unwrap()
+fn begin(config: &RunConfig, path: &Path, stop: &Arc<AtomicBool>) -> Session<GridEnvFactory> {
+    let envs = GridEnvFactory::new(config).unwrap();
+    Session::begin(config.clone(), envs, path, stop.clone()).unwrap()
 }
 
-fn resume(path: &Path, stop: &Arc<AtomicBool>) -> Session<GridArena> {
+fn resume(path: &Path, stop: &Arc<AtomicBool>) -> Session<GridEnvFactory> {
     match Session::resume(path, stop.clone()).unwrap() {
         Resumed::Session(session) => *session,
         Resumed::Ended(result) => panic!("it is over: {result:?}"),
@@ -191,8 +190,8 @@ fn what_cannot_be_trained_leaves_no_folder() {
     let path = folder.path().join("run");
     let mut config = config(folder.path(), Method::Handcrafted);
     config.machine = Some("initial u0\naccept u1\nu0 -> u1 : exists X. pink(X)\n".to_owned());
-    let arena = GridArena::new(&config).unwrap();
-    let begun = Session::begin(config, arena, &path, Arc::default());
+    let envs = GridEnvFactory::new(&config).unwrap();
+    let begun = Session::begin(config, envs, &path, Arc::default());
     let message = format!("{:#}", begun.err().unwrap());
     assert!(message.contains("pink"), "{message}");
     assert!(!path.exists());
@@ -204,8 +203,8 @@ fn somebody_elses_task_file_is_not_replaced() {
     let config = config(folder.path(), Method::Handcrafted);
     let mine = folder.path().join("task.toml");
     fs::write(&mine, "# mine\n").unwrap();
-    let arena = GridArena::new(&config).unwrap();
-    let begun = Session::begin(config, arena, folder.path(), Arc::default());
+    let envs = GridEnvFactory::new(&config).unwrap();
+    let begun = Session::begin(config, envs, folder.path(), Arc::default());
     let message = format!("{:#}", begun.err().unwrap());
     assert!(message.contains("task.toml is another task"), "{message}");
     assert_eq!(fs::read_to_string(&mine).unwrap(), "# mine\n");

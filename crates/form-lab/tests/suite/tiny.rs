@@ -5,6 +5,11 @@ use std::path::Path;
 
 use form_lab::{Method, Preset, RunConfig};
 
+/// The checkpoint of a run that is over.
+pub const FINAL: &str = "final";
+/// The checkpoint that a run resumes from.
+pub const LATEST: &str = "latest";
+
 pub const TASK: &str = r#"name = "tiny"
 about = "Visit all red checkpoints, then the goal."
 machine = '''

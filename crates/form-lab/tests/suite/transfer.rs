@@ -10,26 +10,29 @@ use std::time::Duration;
 
 use form_env::Split;
 use form_lab::{
-    Display, EvaluationPlan, Finish, GridArena, Method, ORIGIN, PolicyTransfer, Resumed, Retrain,
-    RunConfig, Session, TrainedRun, Trainer, begin_transfer, evaluate, inherit, read_rows,
+    Display, EvaluationPlan, Finish, GridEnvFactory, Method, PolicyTransfer, Resumed, Retrain,
+    RunConfig, SavedRun, Session, Trainer, begin_transfer, evaluate, inherit, read_rows,
     transfer_config,
 };
-use form_rl::{Agent, Choice, Fate, Network};
+use form_rl::{Agent, Choice, Network, WeightOrigin};
+
+/// The copy of the checkpoint that policies come from.
+const ORIGIN: &str = "origin.safetensors";
 
 use crate::tiny::{TASK, config};
 
 /// A short run in a folder called `source`.
-fn source(folder: &Path, method: Method, settings: &[(&str, &str)]) -> TrainedRun {
+fn source(folder: &Path, method: Method, settings: &[(&str, &str)]) -> SavedRun {
     let mut config = config(folder, method);
     config.iterations = 3;
     for (key, value) in settings {
         config.set(key, value).unwrap();
     }
     let path = folder.join("source");
-    let arena = GridArena::new(&config).unwrap();
-    let mut session = Session::begin(config, arena, &path, Arc::default()).unwrap();
+    let envs = GridEnvFactory::new(&config).unwrap();
+    let mut session = Session::begin(config, envs, &path, Arc::default()).unwrap();
     session.run(&mut Display::quiet()).unwrap();
-    TrainedRun::open(&path).unwrap()
+    SavedRun::open(&path).unwrap()
 }
 
 /// The task with something changed in its file.
@@ -48,17 +51,17 @@ fn more_red(folder: &Path) -> String {
     other_task(folder, &[("red = 2", "red = 4")])
 }
 
-fn trainer(config: &RunConfig) -> Trainer<GridArena> {
-    let arena = GridArena::new(config).unwrap();
-    Trainer::new(config.clone(), arena, Arc::default()).unwrap()
+fn trainer(config: &RunConfig) -> Trainer<GridEnvFactory> {
+    let envs = GridEnvFactory::new(config).unwrap();
+    Trainer::new(config.clone(), envs, Arc::default()).unwrap()
 }
 
 /// A run in memory with the policies of another one.
 fn moved(
-    source: &TrainedRun,
+    source: &SavedRun,
     task: &str,
     retrain: &Retrain,
-) -> (Trainer<GridArena>, Vec<PolicyTransfer>) {
+) -> (Trainer<GridEnvFactory>, Vec<PolicyTransfer>) {
     let config = transfer_config(source, task, retrain.clone()).unwrap();
     let mut trainer = trainer(&config);
     let report = inherit(&mut trainer, &source.checkpoint, retrain).unwrap();
@@ -67,19 +70,19 @@ fn moved(
 
 fn begin(
     config: &RunConfig,
-    source: Option<&TrainedRun>,
+    source: Option<&SavedRun>,
     path: &Path,
     stop: &Arc<AtomicBool>,
-) -> anyhow::Result<(Session<GridArena>, Vec<PolicyTransfer>)> {
-    let arena = GridArena::new(config).unwrap();
-    begin_transfer(config.clone(), source, arena, path, stop.clone())
+) -> anyhow::Result<(Session<GridEnvFactory>, Vec<PolicyTransfer>)> {
+    let envs = GridEnvFactory::new(config).unwrap();
+    begin_transfer(config.clone(), source, envs, path, stop.clone())
 }
 
 fn bits(network: &Network) -> Vec<u32> {
     network.weights().iter().map(|x| x.to_bits()).collect()
 }
 
-fn policy<'a>(run: &'a TrainedRun, name: &str) -> &'a Network {
+fn policy<'a>(run: &'a SavedRun, name: &str) -> &'a Network {
     let mut policies = run.checkpoint.policies.iter();
     &policies.find(|policy| policy.name == name).unwrap().network
 }
@@ -164,11 +167,14 @@ fn indicators_are_adapted_column_by_column_by_the_names_of_atoms() {
     by_place.inherit(policy(&source, "u0"), &[]);
     assert_ne!(bits(found), bits(&by_place));
     let adapted: Vec<_> = (report[0].tensors.iter())
-        .filter(|tensor| tensor.fate != Fate::Loaded)
+        .filter(|tensor| tensor.origin != WeightOrigin::Loaded)
         .collect();
     assert_eq!(adapted.len(), 1);
     assert_eq!(adapted[0].tensor, "indicators.0.weight");
-    assert_eq!(adapted[0].fate, Fate::Adapted { kept: 2, fresh: 0 });
+    assert_eq!(
+        adapted[0].origin,
+        WeightOrigin::Adapted { kept: 2, fresh: 0 }
+    );
     assert_eq!(
         report[0].reason,
         "it waits for other atoms (gone: blue(o1))"
@@ -203,7 +209,7 @@ fn those_that_are_not_trained_further_stay_as_they_are_to_the_bit() {
         assert_eq!(first[1], bits(policy(&source, "u1")));
         session.run(&mut Display::quiet()).unwrap();
         drop(session);
-        let run = TrainedRun::open(&path).unwrap();
+        let run = SavedRun::open(&path).unwrap();
         for (place, name) in ["u0", "u1"].into_iter().enumerate() {
             let same = bits(policy(&run, name)) == first[place];
             assert_eq!(same, !expected[place], "{retrain:?}: {name}");
@@ -229,7 +235,7 @@ fn zero_shot_is_what_loading_by_hand_comes_to() {
         assert!(report.iter().all(|policy| !policy.retrained));
         assert!(trainer.agents().iter().all(Agent::is_frozen));
         let config = trainer.config().clone();
-        let arena = GridArena::new(&config).unwrap();
+        let envs = GridEnvFactory::new(&config).unwrap();
         let by_hand = |policy: &form_rl::Policy| {
             let network = policy.network.clone();
             Agent::with(&policy.name, network, config.network.sequence, &config.ppo)
@@ -244,7 +250,7 @@ fn zero_shot_is_what_loading_by_hand_comes_to() {
                 seed: 3,
             };
             let machine = &source.checkpoint.machine;
-            let expected = evaluate(&config, &arena, machine, &mut agents, &plan).unwrap();
+            let expected = evaluate(&config, &envs, machine, &mut agents, &plan).unwrap();
             assert_eq!(trainer.evaluate(&plan).unwrap(), expected, "{method}");
         }
     }
@@ -265,7 +271,7 @@ fn a_run_with_policies_of_another_one_goes_on_and_can_be_made_again() {
         let never = Arc::default();
         let (mut session, report) = begin(&config, Some(&source), &paths[0], &never).unwrap();
         let frozen: Vec<bool> = report.iter().map(|policy| !policy.retrained).collect();
-        let flags = |session: &Session<GridArena>| -> Vec<bool> {
+        let flags = |session: &Session<GridEnvFactory>| -> Vec<bool> {
             let agents = session.trainer().agents().iter();
             agents.map(Agent::is_frozen).collect()
         };
@@ -281,7 +287,7 @@ fn a_run_with_policies_of_another_one_goes_on_and_can_be_made_again() {
                 Resumed::Session(session) => *session,
                 Resumed::Ended(result) => panic!("it is over: {result:?}"),
             };
-            if session.trainer().tally().relearnings == 0 {
+            if session.trainer().state().relearnings == 0 {
                 assert_eq!(flags(&session), frozen, "{method}");
             }
             if let Finish::Ended(_) = session.run(&mut display).unwrap() {

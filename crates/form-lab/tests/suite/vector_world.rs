@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use form_core::{AtomSet, Signature};
-use form_env::{Copies, Environment, Error, Feature, Outcome, Result, Spec, Split, Worlds};
+use form_env::{Copies, Environment, EpisodeOutcome, Error, Feature, Result, Spec, Split, Worlds};
 use form_lab::{
-    Arena, CopiesArena, Display, EvaluationPlan, Finish, Method, Preset, Resumed, RunConfig,
-    Session, TrainedRun, Trainer, evaluate,
+    CopiesEnvFactory, Display, EnvFactory, EvaluationPlan, Finish, Method, Preset, Resumed,
+    RunConfig, SavedRun, Session, Trainer, evaluate,
 };
 use form_rl::Choice;
 use rand::{Rng, RngExt};
@@ -23,7 +23,7 @@ struct Room {
     noise: f32,
     steps: usize,
     labels: AtomSet,
-    outcome: Outcome,
+    outcome: EpisodeOutcome,
 }
 
 const ATOMS: [&str; 3] = ["lamp(l0)", "lamp(l1)", "door"];
@@ -46,7 +46,7 @@ impl Room {
             noise: 0.0,
             steps: 0,
             labels: AtomSet::new(),
-            outcome: Outcome::Running,
+            outcome: EpisodeOutcome::Running,
         }
     }
 }
@@ -72,7 +72,7 @@ impl Environment for Room {
         Ok(())
     }
 
-    fn step(&mut self, action: usize) -> Result<Outcome> {
+    fn step(&mut self, action: usize) -> Result<EpisodeOutcome> {
         if action >= ATOMS.len() {
             let actions = ATOMS.len();
             return Err(Error::NoSuchAction { action, actions });
@@ -84,9 +84,9 @@ impl Environment for Room {
         self.labels.extend(self.signature.id_of_text(ATOMS[action]));
         self.steps += 1;
         self.outcome = match (action, self.lit) {
-            (2, [true, true]) => Outcome::Goal,
-            _ if self.steps == 12 => Outcome::OutOfTime,
-            _ => Outcome::Running,
+            (2, [true, true]) => EpisodeOutcome::Goal,
+            _ if self.steps == 12 => EpisodeOutcome::OutOfTime,
+            _ => EpisodeOutcome::Running,
         };
         if let Some(lamp) = self.lit.get_mut(action) {
             *lamp = true;
@@ -126,18 +126,18 @@ fn config(method: Method, preset: Preset) -> RunConfig {
     config
 }
 
-fn arena() -> CopiesArena<Room> {
+fn envs() -> CopiesEnvFactory<Room> {
     let truth = "initial u0\naccept u_acc\nu0 -> u1 : forall X. lamp(X)\nu1 -> u_acc : door\n";
-    CopiesArena::new(Room::new()).with_truth(truth.parse().unwrap())
+    CopiesEnvFactory::new(Room::new()).with_truth(truth.parse().unwrap())
 }
 
 #[test]
 fn networks_do_without_a_picture() {
     for preset in [Preset::Fast, Preset::Paper] {
         for method in Method::ALL {
-            let mut run = Trainer::new(config(method, preset), arena(), Arc::default()).unwrap();
+            let mut run = Trainer::new(config(method, preset), envs(), Arc::default()).unwrap();
             let mut trained = 0;
-            while run.tally().ending.is_none() {
+            while run.state().stop_cause.is_none() {
                 trained += run.iterate().unwrap().unwrap().policies.len();
             }
             assert!(trained > 0, "{method} {preset:?}");
@@ -146,7 +146,7 @@ fn networks_do_without_a_picture() {
             }
             // Indicators, where there is a machine with a `forall`: there is nothing to draw a plane over.
             if method == Method::Handcrafted {
-                let bits = run.game().cast().parts()[0].sight.bits().len();
+                let bits = run.game().assignment().roles()[0].encoder.bits().len();
                 assert_eq!(bits, 2, "{preset:?}");
             }
         }
@@ -160,7 +160,7 @@ fn a_run_in_a_world_of_ones_own_goes_on_to_the_same_result() {
     let config = config(Method::Form, Preset::Fast);
     let never = Arc::<AtomicBool>::default();
     for path in &paths {
-        let mut session = Session::begin(config.clone(), arena(), path, never.clone()).unwrap();
+        let mut session = Session::begin(config.clone(), envs(), path, never.clone()).unwrap();
         if path == &paths[0] {
             session.run(&mut Display::quiet()).unwrap();
         }
@@ -168,7 +168,7 @@ fn a_run_in_a_world_of_ones_own_goes_on_to_the_same_result() {
     // One piece does nothing but stop; the next goes on to the end.
     for stopped in [true, false] {
         let stop = Arc::new(AtomicBool::new(false));
-        let resumed = Session::resume_in(&paths[1], |_| Ok(arena()), stop.clone()).unwrap();
+        let resumed = Session::resume_in(&paths[1], |_| Ok(envs()), stop.clone()).unwrap();
         let Resumed::Session(mut session) = resumed else {
             panic!("it is over");
         };
@@ -186,7 +186,7 @@ fn a_run_in_a_world_of_ones_own_goes_on_to_the_same_result() {
             .map(|path| fs::read(path.join(name)).unwrap());
         assert!(whole == pieces, "{name} differs");
     }
-    let run = TrainedRun::open(&paths[0]).unwrap();
+    let run = SavedRun::open(&paths[0]).unwrap();
     assert_eq!(run.task_name().unwrap(), "lamps");
     let plan = EvaluationPlan {
         split: Split::HeldOut,
@@ -196,14 +196,14 @@ fn a_run_in_a_world_of_ones_own_goes_on_to_the_same_result() {
     };
     let mut agents = run.agents().unwrap();
     let machine = &run.checkpoint.machine;
-    let found = evaluate(&run.config, &arena(), machine, &mut agents, &plan).unwrap();
+    let found = evaluate(&run.config, &envs(), machine, &mut agents, &plan).unwrap();
     assert!(found.successes > 0 && found.held_out, "{found:?}");
 }
 
 #[test]
 fn held_out_episodes_are_others() {
     let noise = |split| {
-        let worlds: Copies<Room> = arena().worlds(4, 7, split).unwrap();
+        let worlds: Copies<Room> = envs().worlds(4, 7, split).unwrap();
         let mut vector = [0.0; 2];
         worlds.observe(0, &mut [], &mut vector);
         vector[0]

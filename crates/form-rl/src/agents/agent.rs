@@ -1,14 +1,14 @@
-//! One agent: its policy, its optimiser, and what it has yet to learn from.
+//! One agent: its policy, its optimiser, and the samples that it has not learnt from yet.
 
 use rand::Rng;
 
-use crate::rollout::experience::Experience;
+use crate::experience::{ClosedTrajectory, Experience, Observation};
 use crate::{
     Adam, Batch, Engine, Inheritance, Network, NetworkConfig, Outputs, PpoConfig, PpoReport,
-    Result, update,
+    Result, Trajectory, TrajectoryEnd, gae, update,
 };
 
-/// An agent of a [`Cast`](crate::Cast).
+/// An agent of an [`AgentAssignment`](crate::AgentAssignment).
 #[derive(Debug)]
 pub struct Agent {
     pub(crate) name: String,
@@ -16,15 +16,15 @@ pub struct Agent {
     engine: Engine,
     pub(crate) adam: Adam,
     pub(crate) kl_coefficient: f32,
-    /// Samples too few to learn from so far.
-    pub(crate) waiting: Experience,
-    /// The length of the sequences that it learns from; 1 without memory.
+    /// Samples kept until there are enough for an update.
+    pub(crate) pending: Experience,
+    /// The length of the sequences for truncated backpropagation through time; 1 for feedforward networks.
     sequence: usize,
     frozen: bool,
 }
 
 impl Agent {
-    /// A fresh agent.
+    /// An agent with a newly initialised network.
     pub fn new(
         name: &str,
         config: &NetworkConfig,
@@ -35,7 +35,7 @@ impl Agent {
         Ok(Self::with(name, Network::new(config, rng)?, sequence, ppo))
     }
 
-    /// An agent with this policy.
+    /// An agent with this network.
     pub fn with(name: &str, network: Network, sequence: usize, ppo: &PpoConfig) -> Self {
         let sequence = match network.is_recurrent() {
             true => sequence.max(1),
@@ -46,50 +46,50 @@ impl Agent {
             engine: Engine::new(&network, sequence),
             adam: Adam::new(network.weights().len(), ppo.learning_rate),
             kl_coefficient: ppo.kl_coefficient,
-            waiting: Experience::default(),
+            pending: Experience::default(),
             sequence,
             frozen: false,
             network,
         }
     }
 
-    /// The name of its state, or of its part.
+    /// The name of its role.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its policy.
+    /// Its policy and value network.
     pub fn network(&self) -> &Network {
         &self.network
     }
 
-    /// Whether it no longer learns.
+    /// Whether its weights are frozen.
     pub fn is_frozen(&self) -> bool {
         self.frozen
     }
 
-    /// Whether it has been updated since it began, or since it took over another policy.
+    /// Whether it has been updated since its weights were initialised or inherited.
     pub fn is_trained(&self) -> bool {
         self.adam.steps() > 0
     }
 
-    /// Stops it from learning, or lets it go on. What it has yet to learn from is forgotten when it stops.
+    /// Freezes or unfreezes its weights. Freezing discards pending samples.
     pub fn freeze(&mut self, frozen: bool) {
         self.frozen = frozen;
         if frozen {
-            self.waiting = Experience::default();
+            self.pending = Experience::default();
         }
     }
 
-    /// Gives it another name: its sub-task survived under it.
+    /// Renames it: a new machine has its sub-task under this name.
     pub fn rename(&mut self, name: &str) {
         name.clone_into(&mut self.name);
-        // Its rewards were those of another machine.
-        self.waiting = Experience::default();
+        // Their rewards were those of another machine.
+        self.pending = Experience::default();
     }
 
-    /// Takes over what fits of another policy, and says of every tensor what became of it. See [`Network::inherit`]. The optimiser
-    /// begins anew.
+    /// Inherits the weights of another network where they fit, and reports each tensor's origin: see [`Network::inherit`]. The
+    /// optimiser is reset.
     pub fn inherit(
         &mut self,
         other: &Network,
@@ -103,13 +103,70 @@ impl Agent {
         self.sequence
     }
 
-    /// What its network says.
+    /// Evaluates its network.
     pub fn evaluate(&mut self, batch: &Batch<'_>, outputs: &mut Outputs) -> Result<()> {
         self.engine.evaluate(&self.network, batch, outputs)
     }
 
-    /// Learns from what it went through, together with what was too little before. Fewer samples than `least` wait for more;
-    /// then, and if it is frozen, there is nothing to report.
+    /// Estimates the advantages of trajectories with GAE. The critic bootstraps those that were truncated.
+    pub(crate) fn estimate_advantages(
+        &mut self,
+        trajectories: Vec<ClosedTrajectory>,
+        config: &PpoConfig,
+    ) -> Result<Experience> {
+        let mut next = Observation::default();
+        let mut truncated = 0;
+        for after in trajectories.iter().filter_map(|one| one.next.as_ref()) {
+            next.image.extend_from_slice(&after.image);
+            next.vector.extend_from_slice(&after.vector);
+            next.hidden_state.extend_from_slice(&after.hidden_state);
+            truncated += 1;
+        }
+        let mut outputs = Outputs::default();
+        let batch = Batch {
+            images: &next.image,
+            vectors: &next.vector,
+            select: None,
+            steps: 1,
+            starts: &vec![false; truncated],
+            states: &next.hidden_state,
+        };
+        self.evaluate(&batch, &mut outputs)?;
+        let mut next_values = outputs.values.into_iter();
+        let mut experience = Experience::default();
+        for ClosedTrajectory { steps, next } in trajectories {
+            let from = experience.len();
+            let to = from + steps.actions.len();
+            experience.advantages.resize(to, 0.0);
+            experience.returns.resize(to, 0.0);
+            let trajectory = Trajectory {
+                rewards: &steps.rewards,
+                values: &steps.values,
+                end: match next.and_then(|_| next_values.next()) {
+                    None => TrajectoryEnd::Terminated,
+                    Some(value) => TrajectoryEnd::Truncated { value },
+                },
+            };
+            gae(
+                &trajectory,
+                config.gamma,
+                config.lambda,
+                &mut experience.advantages[from..],
+                &mut experience.returns[from..],
+            )?;
+            experience.images.extend(steps.images);
+            experience.vectors.extend(steps.vectors);
+            (experience.actions).extend(steps.actions.into_iter().map(usize::from));
+            experience.logits.extend(steps.logits);
+            experience.values.extend(steps.values);
+            experience.starts.extend(steps.starts);
+            experience.hidden_states.extend(steps.hidden_states);
+        }
+        Ok(experience)
+    }
+
+    /// Updates the policy with PPO on these and the pending samples, and reports the number of samples and the means of the losses.
+    /// Fewer samples than `least` stay pending; then, and if the agent is frozen, there is no report.
     pub fn learn(
         &mut self,
         experience: Experience,
@@ -120,11 +177,11 @@ impl Agent {
         if self.frozen {
             return Ok(None);
         }
-        self.waiting.extend(experience);
-        if self.waiting.is_empty() || self.waiting.len() < least {
+        self.pending.extend(experience);
+        if self.pending.is_empty() || self.pending.len() < least {
             return Ok(None);
         }
-        let experience = std::mem::take(&mut self.waiting);
+        let experience = std::mem::take(&mut self.pending);
         let report = update(
             &mut self.network,
             &mut self.engine,
@@ -134,7 +191,7 @@ impl Agent {
             &mut self.kl_coefficient,
             rng,
         )?;
-        // Only now: until here the network was the one that chose the actions.
+        // After the update: until then the network must normalise as it did when it chose the actions.
         self.network
             .observe_statistics(&experience.images, &experience.vectors)?;
         Ok(Some((experience.len(), report)))

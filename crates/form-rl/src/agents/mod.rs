@@ -1,6 +1,6 @@
-//! The agents: who acts in which machine state, what each of them sees, and how it learns.
+//! The agents: which of them acts in which machine state, what it observes, its network's architecture, and how it learns.
 
 pub(crate) mod agent;
-pub(crate) mod cast;
-pub(crate) mod sight;
-pub(crate) mod style;
+pub(crate) mod agent_assignment;
+pub(crate) mod architecture;
+pub(crate) mod observation_encoder;

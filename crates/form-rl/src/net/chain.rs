@@ -1,10 +1,10 @@
-//! Layers one after another, and the room that a block of samples needs on its way through them.
+//! A sequence of layers, and the workspace of a block of samples.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::config::LayerConfig;
-use super::layer::{Backward, Forward, Input, Layer, Parameter, Rows, Shape};
+use super::layer::{Backward, Forward, Input, Layer, Parameter, Rows, Shape, Tensor};
 use crate::{Error, Result};
 
 /// A layer at its place in a network.
@@ -13,31 +13,18 @@ struct Stage {
     layer: Arc<dyn Layer>,
     /// Its share of the network's weights.
     weights: Range<usize>,
-    /// Numbers a sample after it.
+    /// The size of a sample after it.
     size: usize,
 }
 
-/// A tensor of the network's weights.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tensor {
-    /// Its name in files, for instance `image.0.weight`.
-    pub(crate) name: String,
-    pub(crate) shape: Vec<usize>,
-    pub(crate) range: Range<usize>,
-    /// Uniform initial values are in ± this bound.
-    pub(crate) bound: f32,
-    /// Orthogonal initial values are multiplied by this.
-    pub(crate) gain: f32,
-}
-
-/// Layers one after another.
+/// A sequence of layers.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
     stages: Vec<Stage>,
     input: Shape,
 }
 
-/// Outputs and kept numbers of every layer for one block.
+/// The outputs and kept numbers of every layer, for one block.
 #[derive(Debug)]
 pub(crate) struct Room {
     outputs: Vec<Vec<f32>>,
@@ -45,7 +32,7 @@ pub(crate) struct Room {
 }
 
 impl Chain {
-    /// Checks that the layers fit together and gives each its weights, after those there are.
+    /// Checks that the layers fit together, and appends their tensors.
     pub(crate) fn new(
         name: &str,
         input: Shape,
@@ -68,7 +55,7 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Puts one more layer at the end.
+    /// Appends a layer.
     pub(crate) fn push(&mut self, name: &str, layer: Arc<dyn Layer>, tensors: &mut Vec<Tensor>) {
         let first = tensors.last().map_or(0, |tensor| tensor.range.end);
         let mut end = first;
@@ -107,18 +94,18 @@ impl Chain {
             .map_or(self.input, |stage| stage.layer.output())
     }
 
-    /// Whether the first layer can do with what is not 0 of an image.
+    /// Whether the first layer accepts sparse images.
     pub(crate) fn takes_sparse(&self) -> bool {
         let first = self.stages.first();
         first.is_some_and(|stage| stage.layer.takes_sparse())
     }
 
-    /// How many numbers the state of its recurrent layer has.
+    /// The size of the hidden state of its recurrent layer.
     pub(crate) fn state(&self) -> usize {
         self.stages.iter().map(|stage| stage.layer.state()).sum()
     }
 
-    /// The multiplications that one sample costs on its way forward: every weight once for each place of the image it is applied to.
+    /// The multiplications of a forward pass per sample: every weight once per pixel of the output.
     pub(crate) fn multiplications(&self) -> u64 {
         let of = |stage: &Stage| {
             let places = match stage.layer.output() {
@@ -130,7 +117,7 @@ impl Chain {
         self.stages.iter().map(of).sum()
     }
 
-    /// The most numbers a sample has anywhere in the chain.
+    /// The largest size of a sample between two layers.
     pub(crate) fn widest(&self) -> usize {
         let sizes = self.stages.iter().map(|stage| stage.size);
         sizes.max().unwrap_or(0).max(self.input.size())
@@ -145,7 +132,7 @@ impl Chain {
         }
     }
 
-    /// Has every layer arrange its weights.
+    /// Arranges the weights of every layer for the forward pass.
     pub(crate) fn prepare(&self, weights: &[f32], prepared: &mut [f32]) {
         for stage in &self.stages {
             let range = stage.weights.clone();
@@ -182,7 +169,7 @@ impl Chain {
         }
     }
 
-    /// What came out, given what went in.
+    /// The output; the input if there are no layers.
     pub(crate) fn result<'a>(&self, rows: Rows<'_>, input: &'a [f32], room: &'a Room) -> &'a [f32] {
         match (room.outputs.last(), self.stages.last()) {
             (Some(output), Some(stage)) => &output[..rows.count() * stage.size],

@@ -1,4 +1,4 @@
-//! What a network looks like, as people write it down, and the layers that come of it.
+//! The configuration of a network, as JSON, and the construction of its layers.
 //!
 //! ```json
 //! {
@@ -10,8 +10,9 @@
 //! }
 //! ```
 //!
-//! An image is bytes, a vector numbers; either is normalised if it says `"normalise": true`. Image and vectors go through their own layers, are concatenated, and go through the trunk, on which an actor (one number
-//! an action) and a critic (one number) stand.
+//! An image is bytes, a vector numbers; either is normalised with `"normalise": true`. Image and vectors each have layers of their
+//! own; their outputs are concatenated and go through the trunk. Its heads are the actor (one logit per action) and the critic (one
+//! value).
 
 use std::sync::Arc;
 
@@ -28,28 +29,28 @@ use super::relu::Relu;
 use super::tanh::Tanh;
 use crate::{Error, Result};
 
-/// The most rows or columns of an image.
-const LONGEST_SIDE: usize = 1 << 12;
+/// The maximum number of rows or columns of an image.
+const MAX_SIDE: usize = 1 << 12;
 
 /// A network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkConfig {
-    /// What is seen as an image, if anything.
+    /// The image of an observation, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageConfig>,
-    /// What else is seen, each with layers of its own.
+    /// The vectors of an observation.
     #[serde(default)]
     pub vectors: Vec<VectorConfig>,
     /// The layers after the concatenation.
     #[serde(default)]
     pub trunk: Vec<LayerConfig>,
-    /// How many actions there are to choose from.
+    /// The number of actions.
     pub actions: usize,
     /// The actor's initial weights, if uniform, are multiplied by this. Small: the first policy is near uniform.
     #[serde(default = "one")]
     pub actor_gain: f32,
-    /// How the first weights are drawn.
+    /// How weights are initialised.
     #[serde(default, skip_serializing_if = "Initial::is_default")]
     pub initial: Initial,
 }
@@ -63,31 +64,31 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The part of a network that sees an image.
+/// The image branch of a network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImageConfig {
     /// Rows, columns and channels; in memory the channel varies fastest.
     pub shape: [usize; 3],
-    /// Whether its bytes are normalised, channel by channel, by the statistics of those seen so far.
+    /// Whether its bytes are normalised per channel, by running statistics.
     #[serde(default, skip_serializing_if = "is_false")]
     pub normalise: bool,
-    /// The layers it goes through.
+    /// The layers.
     pub layers: Vec<LayerConfig>,
 }
 
-/// The part of a network that sees a vector.
+/// A vector branch of a network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VectorConfig {
-    /// What it is; part of the names of the weights.
+    /// Its name, and the prefix of its tensors.
     pub name: String,
-    /// How many numbers it has.
+    /// The number of its entries.
     pub size: usize,
-    /// Whether its numbers are normalised, one by one, by the statistics of those seen so far.
+    /// Whether its entries are normalised, by running statistics.
     #[serde(default, skip_serializing_if = "is_false")]
     pub normalise: bool,
-    /// The layers it goes through.
+    /// The layers.
     pub layers: Vec<LayerConfig>,
 }
 
@@ -107,21 +108,21 @@ pub enum LayerConfig {
         filters: usize,
         /// Rows and columns of the kernel.
         kernel: [usize; 2],
-        /// How far the kernel moves.
+        /// The stride of the kernel.
         #[serde(default = "stride")]
         stride: usize,
     },
-    /// The greatest number under a window. Before a tanh or relu it gives the same as after it, for less work.
+    /// Max-pooling. Before a tanh or ReLU it gives the same result as after it, with less work.
     MaxPool {
         /// Rows and columns of the window.
         window: [usize; 2],
-        /// How far the window moves: 2 unless said otherwise.
+        /// The stride of the window; 2 by default.
         #[serde(default = "pool_stride")]
         stride: usize,
     },
     /// The hyperbolic tangent.
     Tanh,
-    /// The rectifier.
+    /// The rectified linear unit.
     Relu,
     /// Long short-term memory; once, in the trunk.
     Lstm {
@@ -139,7 +140,7 @@ fn pool_stride() -> usize {
 }
 
 impl LayerConfig {
-    /// The layer for such an input, or why there is none.
+    /// Builds the layer for an input of this shape.
     pub(crate) fn build(&self, input: Shape) -> Result<Arc<dyn Layer>, String> {
         Ok(match *self {
             Self::Dense { units } => Arc::new(Dense::new(input, units)?),
@@ -155,7 +156,7 @@ impl LayerConfig {
         })
     }
 
-    /// As it is called in the configuration.
+    /// Its name in the configuration.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Dense { .. } => "dense",
@@ -211,7 +212,7 @@ impl NetworkConfig {
         }
     }
 
-    /// The same with the memory of Table 2 on top of the trunk: an LSTM of 256 units.
+    /// Adds the LSTM of Table 2, of 256 units, after the trunk.
     #[must_use]
     pub fn recurrent(mut self) -> Self {
         self.trunk.push(LayerConfig::Lstm { units: 256 });
@@ -227,9 +228,9 @@ impl NetworkConfig {
         let mut branches = Vec::new();
         if let Some(image) = &self.image {
             let sides = &image.shape[..2];
-            let long = sides.iter().find(|side| **side > LONGEST_SIDE);
+            let long = sides.iter().find(|side| **side > MAX_SIDE);
             if let Some(long) = long {
-                let problem = format!("a side of {long}: more than {LONGEST_SIDE}");
+                let problem = format!("a side of {long}: more than {MAX_SIDE}");
                 return Err(refuse("image", &problem));
             }
             limit("numbers", &image.shape, MOST_NUMBERS)

@@ -20,7 +20,7 @@ pub(crate) struct Conv {
     touches: Touches,
 }
 
-/// How often a window fits: the height and width after a convolution or pooling.
+/// The height and width after a convolution or pooling.
 pub(crate) fn windows(
     input: Shape,
     [kernel_height, kernel_width]: [usize; 2],
@@ -39,7 +39,7 @@ pub(crate) fn windows(
     }
     let fit = |size: usize, kernel: usize| (size - kernel) / stride + 1;
     let fits = [fit(height, kernel_height), fit(width, kernel_width)];
-    // As many places are looked up when a window is moved.
+    // The number of places that are looked up.
     let places = [fits[0], fits[1], kernel_height, kernel_width];
     limit("places under its windows", &places, MOST_NUMBERS)?;
     Ok(([height, width, channels], fits))

@@ -5,7 +5,7 @@ use super::matmul::transpose;
 use super::strip::Strips;
 use super::tile::{Layout, Outer, Product, Start, SumRows};
 
-/// `y = x Wᵀ + b`, with one row of `W` an output.
+/// `y = x Wᵀ + b`, with one row of `W` per output.
 #[derive(Debug)]
 pub(crate) struct Dense {
     inputs: usize,

@@ -1,59 +1,59 @@
-//! What a new network takes over from an old one, and tensor by tensor what became of it.
+//! Weight transfer: a network inherits the weights of another one, and reports the origin of each tensor.
 //!
-//! A machine that was learnt anew may have other indicators, a task other planes: the layers that see them are adapted, column
-//! by column, and the others are taken as they are or stay fresh.
+//! A new machine may have other indicators, a new task other planes: the input layers are adapted column by column; other layers
+//! are copied, or keep their initial weights if their shapes differ.
 
-use super::chain::Tensor;
 use super::config::LayerConfig;
+use super::layer::Tensor;
 use super::network::Network;
 use super::normalise::{Moments, Normalisation};
 
-/// What became of a tensor.
+/// One tensor and the origin of its weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inheritance {
     /// Its name, as in the file.
     pub tensor: String,
-    /// What became of it.
-    pub fate: Fate,
+    /// The origin of its weights.
+    pub origin: WeightOrigin,
 }
 
-/// What can become of a tensor.
+/// The origin of a tensor's weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It was taken as it was.
+pub enum WeightOrigin {
+    /// Copied from the other network.
     Loaded,
-    /// It belongs to an input of other numbers or channels.
+    /// The tensor of an input with other columns: copied column by column.
     Adapted {
-        /// Numbers or channels of the input whose weights were taken.
+        /// The number of columns that were copied.
         kept: usize,
-        /// Those that the other network did not know: their weights are as they were.
+        /// The number of columns that the other network does not have: their weights are unchanged.
         fresh: usize,
     },
-    /// Its weights are as they were.
+    /// Its weights are unchanged.
     Fresh {
         /// Why.
         reason: String,
     },
-    /// Only the other network has it.
+    /// A tensor of the other network that this one does not have.
     Unused,
 }
 
-/// For every column where it comes from; or why none of them comes from anywhere.
+/// The source of every column; or why no column is copied.
 type Plan = Result<Vec<Option<usize>>, String>;
 
 impl Network {
-    /// Takes over what fits of another network's weights and normalisation, and says of every tensor what became of it.
+    /// Copies the weights and normalisation of another network where they fit, and reports the origin of every tensor.
     ///
-    /// Tensors of the same name and shape are taken. Where the sizes of a vector differ, its first layer, if dense, is adapted: number
-    /// `i` of the vector is what number `columns[i]` was, or new where that is `None`. Without such a list the numbers that both have
-    /// are the same. So are the channels of the image, if its first layer is a convolution. A list that does not fit leaves the
-    /// layer fresh, and the reason says so.
+    /// Tensors of the same name and shape are copied. If the sizes of a vector differ, its first layer, if dense, is adapted: column
+    /// `i` is copied from column `columns[i]` of the other network, or left unchanged for `None`. Without a list for an input, column
+    /// `i` is copied from column `i`. Image channels are treated alike if the first layer is a convolution. With a list that does
+    /// not fit, the layer is left unchanged, and the report says why.
     pub fn inherit(
         &mut self,
         other: &Self,
         columns: &[(&str, Vec<Option<usize>>)],
     ) -> Vec<Inheritance> {
-        let mut fates = Vec::new();
+        let mut inherited = Vec::new();
         for tensor in self.tensors().to_vec() {
             let plan = self.plan(&tensor, other, columns);
             if let (Ok(plan), Some(from)) = (&plan, other.tensor(&tensor.name)) {
@@ -69,21 +69,21 @@ impl Network {
             let width = other
                 .tensor(&tensor.name)
                 .and_then(|from| from.shape.last().copied());
-            fates.push(Inheritance {
-                fate: fate(plan, width),
+            inherited.push(Inheritance {
+                origin: origin(plan, width),
                 tensor: tensor.name,
             });
         }
-        self.inherit_normalisation(other, columns, &mut fates);
-        let known = |name: &String| fates.iter().any(|fate| fate.tensor == *name);
+        self.inherit_normalisation(other, columns, &mut inherited);
+        let known = |name: &String| inherited.iter().any(|one| one.tensor == *name);
         let theirs = (other.tensors().iter().map(|tensor| tensor.name.clone()))
             .chain(other.normalisations().flat_map(Normalisation::names));
         let unused: Vec<String> = theirs.filter(|name| !known(name)).collect();
-        fates.extend(unused.into_iter().map(|tensor| Inheritance {
+        inherited.extend(unused.into_iter().map(|tensor| Inheritance {
             tensor,
-            fate: Fate::Unused,
+            origin: WeightOrigin::Unused,
         }));
-        fates
+        inherited
     }
 
     fn tensor(&self, name: &str) -> Option<&Tensor> {
@@ -133,7 +133,7 @@ impl Network {
         &mut self,
         other: &Self,
         columns: &[(&str, Vec<Option<usize>>)],
-        fates: &mut Vec<Inheritance>,
+        inherited: &mut Vec<Inheritance>,
     ) {
         for own in self.normalisations_mut().iter_mut().flatten() {
             let from = other.normalisations().find(|from| from.name == own.name);
@@ -150,10 +150,10 @@ impl Network {
                 };
                 own.set(plan.iter().zip(own.moments()).map(take).collect());
             }
-            let fate = fate(plan, from.map(|from| from.moments().len()));
-            fates.extend(own.names().into_iter().map(|tensor| Inheritance {
+            let origin = origin(plan, from.map(|from| from.moments().len()));
+            inherited.extend(own.names().into_iter().map(|tensor| Inheritance {
                 tensor,
-                fate: fate.clone(),
+                origin: origin.clone(),
             }));
         }
     }
@@ -184,18 +184,18 @@ fn mapped(
     Ok(list.clone())
 }
 
-fn fate(plan: Plan, from_width: Option<usize>) -> Fate {
+fn origin(plan: Plan, from_width: Option<usize>) -> WeightOrigin {
     let plan = match plan {
         Ok(plan) => plan,
-        Err(reason) => return Fate::Fresh { reason },
+        Err(reason) => return WeightOrigin::Fresh { reason },
     };
     let mut places = plan.iter().enumerate();
     let same = places.all(|(place, from)| *from == Some(place));
     if same && from_width == Some(plan.len()) {
-        return Fate::Loaded;
+        return WeightOrigin::Loaded;
     }
     let kept = plan.iter().flatten().count();
-    Fate::Adapted {
+    WeightOrigin::Adapted {
         kept,
         fresh: plan.len() - kept,
     }

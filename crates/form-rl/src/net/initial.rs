@@ -1,12 +1,12 @@
-//! The weights a network starts with: PyTorch's defaults, or orthogonal matrices.
+//! Weight initialisation: uniform as PyTorch's defaults, or orthogonal.
 
 use faer::Mat;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
-use super::chain::Tensor;
+use super::layer::Tensor;
 
-/// How a network's first weights are drawn.
+/// The initialisation of weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Initial {
@@ -19,7 +19,7 @@ pub enum Initial {
 }
 
 impl Initial {
-    /// Is it what a configuration need not mention?
+    /// Whether it is the default, which is not serialised.
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -1,18 +1,19 @@
-//! What a layer is. A new layer is a new file that implements [`Layer`], a line in `mod.rs` and a variant in `config`.
+//! The interface of a layer. A new layer is a new file that implements [`Layer`], a line in `mod.rs` and a variant in `config`.
 //!
-//! A layer sees a block of a few samples at a time, as rows, and works on slices that the block's owner lends it: its
-//! weights, its input and output, and room to keep what the backward pass will want again. It owns no numbers itself.
+//! A layer processes a block of a few samples, as rows, in slices that the caller owns: its weights, its input and output, and what
+//! it keeps for the backward pass. It has no state of its own.
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use super::sparse::Sparse;
 
-/// The most numbers that a sample may have between two layers, and the most weights of a network. Descriptions come from files
-/// too: one that asks for more than any machine has must not end the process.
+/// The maximum size of a sample between two layers, and the maximum number of weights of a network. Configurations come from files:
+/// one that asks for more memory than a computer has must not abort the process.
 pub(crate) const MOST_NUMBERS: usize = 1 << 23;
 pub(crate) const MOST_WEIGHTS: usize = 1 << 28;
 
-/// Refuses sizes whose product is more than this.
+/// Rejects sizes whose product is above a maximum.
 pub(crate) fn limit(what: &str, sizes: &[usize], most: usize) -> Result<(), String> {
     let product = (sizes.iter()).try_fold(1_usize, |product, size| product.checked_mul(*size));
     match product.is_some_and(|product| product <= most) {
@@ -31,7 +32,7 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// How many numbers a sample has.
+    /// The size of a sample.
     pub(crate) fn size(self) -> usize {
         match self {
             Self::Image([height, width, channels]) => height * width * channels,
@@ -40,7 +41,7 @@ impl Shape {
     }
 }
 
-/// A tensor of weights that a layer wants.
+/// A tensor of weights of a layer.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
     /// Its name within the layer.
@@ -74,14 +75,27 @@ impl Parameter {
     }
 }
 
+/// A tensor of the network's weights.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tensor {
+    /// Its name in files, for instance `image.0.weight`.
+    pub(crate) name: String,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) range: Range<usize>,
+    /// Uniform initial values are in ± this bound.
+    pub(crate) bound: f32,
+    /// Orthogonal initial values are multiplied by this.
+    pub(crate) gain: f32,
+}
+
 /// How the rows of a block hang together: row `step * sequences + sequence`. Without recurrence there is one step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rows<'a> {
     pub(crate) sequences: usize,
     pub(crate) steps: usize,
-    /// Whether an episode begins at a row: the recurrent state is forgotten before it. Only recurrent layers look at it.
+    /// Whether an episode starts at a row: the hidden state is reset before it. For recurrent layers only.
     pub(crate) starts: &'a [bool],
-    /// The recurrent state of every sequence before its first row.
+    /// The hidden state of every sequence before its first row.
     pub(crate) states: &'a [f32],
 }
 
@@ -91,7 +105,7 @@ impl Rows<'_> {
     }
 }
 
-/// What goes into a layer.
+/// The input of a layer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input<'a> {
     /// All numbers, row by row; of no meaning in a sparse block.
@@ -109,61 +123,61 @@ impl<'a> Input<'a> {
     }
 }
 
-/// What a layer gets in order to compute its output.
+/// The arguments of a forward pass.
 pub(crate) struct Forward<'a> {
     pub(crate) rows: Rows<'a>,
     pub(crate) weights: &'a [f32],
-    /// What [`Layer::prepare`] made of the weights.
+    /// The weights as [`Layer::prepare`] arranged them.
     pub(crate) prepared: &'a [f32],
     pub(crate) input: Input<'a>,
     pub(crate) output: &'a mut [f32],
-    /// Handed to the backward pass as it is left here.
+    /// Kept for the backward pass.
     pub(crate) kept: &'a mut [f32],
-    /// Where a recurrent layer leaves the state after the last row of every sequence.
+    /// The hidden state after the last row of every sequence, written by recurrent layers.
     pub(crate) last_states: &'a mut [f32],
 }
 
-/// What a layer gets in order to compute its gradients.
+/// The arguments of a backward pass.
 pub(crate) struct Backward<'a> {
     pub(crate) rows: Rows<'a>,
     pub(crate) weights: &'a [f32],
     pub(crate) input: Input<'a>,
     pub(crate) output: &'a [f32],
     pub(crate) kept: &'a mut [f32],
-    /// The gradient with respect to the output. Nobody reads it afterwards: a layer may use it up.
+    /// The gradient with respect to the output. The layer may overwrite it.
     pub(crate) d_output: &'a mut [f32],
-    /// Overwritten with the gradient with respect to the input, if anybody wants it.
+    /// Overwritten with the gradient with respect to the input, if it is needed.
     pub(crate) d_input: Option<&'a mut [f32]>,
-    /// What is added to: the gradient with respect to the weights.
+    /// The gradient with respect to the weights, which is added to.
     pub(crate) gradient: &'a mut [f32],
 }
 
-/// A layer: pure functions of what they are lent.
+/// A layer: pure functions of their arguments.
 pub(crate) trait Layer: Debug + Send + Sync {
     /// The shape of a sample after this layer.
     fn output(&self) -> Shape;
 
-    /// The tensors it wants, in the order in which they stand in its weights.
+    /// Its tensors, in the order of its weights.
     fn parameters(&self) -> Vec<Parameter> {
         Vec::new()
     }
 
-    /// How many numbers it keeps from the forward to the backward pass.
+    /// The number of values it keeps for the backward pass.
     fn kept(&self, _sequences: usize, _steps: usize) -> usize {
         0
     }
 
-    /// How many numbers its state has, for a recurrent layer.
+    /// The size of its hidden state, for recurrent layers.
     fn state(&self) -> usize {
         0
     }
 
-    /// Whether it can do with what is not 0 of an image.
+    /// Whether it accepts sparse images.
     fn takes_sparse(&self) -> bool {
         false
     }
 
-    /// Arranges the weights as the forward pass likes them, once for many blocks, in as much room as they have.
+    /// Arranges the weights for the forward pass, once for many blocks, in as much space as they have.
     fn prepare(&self, _weights: &[f32], _prepared: &mut [f32]) {}
 
     fn forward(&self, pass: Forward<'_>);

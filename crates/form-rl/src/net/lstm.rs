@@ -1,8 +1,8 @@
-//! The long short-term memory of the recurrent baseline (Table 2 of the paper: one layer, 256 units).
+//! Long short-term memory (Hochreiter and Schmidhuber, 1997), for the recurrent baseline (Table 2 of the paper: one layer, 256 units).
 //!
-//! Gates stand in PyTorch's order: input, forget, candidate, output. The state of a sequence is its last output followed by
-//! its cells. Where an episode starts, the state before is forgotten, and no gradient flows across; none flows into the
-//! state a sequence begins with either.
+//! Gates are in PyTorch's order: input, forget, candidate, output. The hidden state of a sequence is its last output followed by its
+//! cells. At the start of an episode the hidden state is reset; no gradient flows across it, nor into the initial hidden state of a
+//! sequence (truncated backpropagation through time).
 
 use super::layer::{
     Backward, Forward, Layer, MOST_NUMBERS, MOST_WEIGHTS, Parameter, Rows, Shape, limit,
@@ -26,7 +26,7 @@ struct Kept<'a> {
     cells: &'a mut [f32],
     previous_outputs: &'a mut [f32],
     previous_cells: &'a mut [f32],
-    /// Gradients that flow from a step to the one before it, a row a sequence.
+    /// Gradients that flow from a step to the one before it, one row per sequence.
     d_outputs: &'a mut [f32],
     d_cells: &'a mut [f32],
 }
@@ -65,7 +65,7 @@ impl Lstm {
         (input, input + 4 * self.units * self.units)
     }
 
-    /// Writes down the outputs and cells before a step: forgotten, given, or those of the step before.
+    /// Writes the outputs and cells before a step: zeros, the initial hidden state, or those of the step before.
     fn recall(&self, step: usize, rows: Rows<'_>, output: &[f32], kept: &mut Kept<'_>) {
         let units = self.units;
         for sequence in 0..rows.sequences {

@@ -1,8 +1,8 @@
-//! Matrix products over slices: the one file that knows the matrix library.
+//! Matrix products over slices, with the matrix library `faer`.
 //!
 //! `faer` checks the sizes and picks a kernel for the processor at run time. All matrices are stored row by row; the
 //! names say which factor is transposed. Every product runs on the calling thread: parallelism is over blocks of samples,
-//! see `batch`, so results do not depend on the number of threads.
+//! see `engine`, so results do not depend on the number of threads.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 
 use super::vector::vectorised;
 
-/// `c = a bᵀ` for `a` of `m` × `k` and `b` of `n` × `k`: activations times weights, one row of weights an output.
+/// `c = a bᵀ` for `a` of `m` × `k` and `b` of `n` × `k`: activations times weights, one row of weights per output.
 pub(crate) fn times_transposed(a: &[f32], b: &[f32], c: &mut [f32], [m, k, n]: [usize; 3]) {
     let a = MatRef::from_row_major_slice(a, m, k);
     let b = MatRef::from_row_major_slice(b, n, k);
@@ -95,8 +95,8 @@ pub(crate) fn add_rows(d_output: &[f32], d_bias: &mut [f32]) {
     );
 }
 
-/// Floating-point operations a second of large products on so many threads at once, each with its own: the peak that
-/// everything else is measured against.
+/// Floating-point operations per second of large matrix products, one product per thread: the peak that other speeds are compared
+/// with.
 pub fn matrix_flops(threads: usize, time: Duration) -> f64 {
     const SIZE: usize = 512;
     let rates: Vec<f64> = std::thread::scope(|scope| {

@@ -1,10 +1,10 @@
-//! Networks: layers with explicit forward and backward passes, in blocks that stay in cache.
+//! Networks: layers with explicit forward and backward passes, on blocks of samples that stay in cache.
 //!
-//! The only room that knows the matrix library. `layer` says what a layer is; each layer is a file (`dense`, `conv`,
-//! `pool`, `tanh`, `relu`, `lstm`), written over `tile` and `strip`, which keep sums in vector registers, or over `matmul`;
-//! `sparse` is for images of mostly zeros; `config` builds them, `chain` runs them one after another, `network` puts image, vectors,
-//! trunk and heads together, `initial` draws their first weights, `inherit` takes another network's, `normalise` knows what
-//! observations look like on average, `batch` runs many samples on all cores, `weights` is the file.
+//! The only module that knows the matrix library. `layer` is the trait; one file per layer (`dense`, `conv`, `pool`, `tanh`, `relu`,
+//! `lstm`), over `tile` and `strip`, which keep sums in vector registers, or over `matmul`; `sparse` is for images of mostly zeros.
+//! `config` describes and builds layers, `chain` runs them in sequence, `network` joins image, vectors, trunk and heads, `initial`
+//! initialises weights, `inherit` transfers them, `normalise` is the running normalisation of observations, `batch` the samples,
+//! `engine` evaluates them on all cores, `weights` is the file.
 
 mod activation;
 mod batch;
@@ -12,6 +12,7 @@ mod chain;
 mod config;
 mod conv;
 mod dense;
+mod engine;
 mod inherit;
 mod initial;
 mod layer;
@@ -28,9 +29,10 @@ mod tile;
 mod vector;
 mod weights;
 
-pub use batch::{Batch, Engine, Judged, Loss, Outputs};
+pub use batch::{Batch, Loss, LossInput, Outputs};
 pub use config::{ImageConfig, LayerConfig, NetworkConfig, VectorConfig};
-pub use inherit::{Fate, Inheritance};
+pub use engine::Engine;
+pub use inherit::{Inheritance, WeightOrigin};
 pub use initial::Initial;
 pub use matmul::matrix_flops;
 pub use network::Network;

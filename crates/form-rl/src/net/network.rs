@@ -1,6 +1,6 @@
-//! A network: its layers, its weights, and what one block of samples does on its way forward and back.
+//! A network: its layers, its weights, and the forward and backward pass of one block of samples.
 //!
-//! Forward, loss and backward of a block happen while it is in cache; `batch` hands the blocks out to the cores.
+//! The passes of a block run while it is in cache; `engine` distributes the blocks over the cores.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rand::Rng;
 
 use super::batch::Batch;
-use super::chain::{Chain, Room, Tensor};
+use super::chain::{Chain, Room};
 use super::config::{LayerConfig, NetworkConfig};
 use super::dense::Dense;
-use super::layer::{Input, MOST_WEIGHTS, Rows, Shape, limit};
+use super::layer::{Input, MOST_WEIGHTS, Rows, Shape, Tensor, limit};
 use super::normalise::Normalisation;
 use super::sparse::Sparse;
 use super::vector::vectorised;
@@ -29,20 +29,20 @@ pub struct Network {
     critic: Chain,
     tensors: Vec<Tensor>,
     weights: Vec<f32>,
-    /// The name of these weights: networks with the same one have the same weights.
+    /// Networks with the same stamp have the same weights.
     stamp: u64,
-    /// For every branch that wants it.
+    /// One per branch that is normalised.
     normalisations: Vec<Option<Normalisation>>,
 }
 
-/// A number that no weights have had before.
+/// A new stamp.
 fn new_stamp() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Network {
-    /// A network with fresh weights, drawn as the configuration says.
+    /// A network with newly initialised weights.
     pub fn new(config: &NetworkConfig, rng: &mut impl Rng) -> Result<Self> {
         let mut network = Self::zeros(config)?;
         for tensor in &network.tensors {
@@ -53,7 +53,7 @@ impl Network {
         Ok(network)
     }
 
-    /// The same with all weights 0.
+    /// A network with all weights 0.
     pub(crate) fn zeros(config: &NetworkConfig) -> Result<Self> {
         let mut tensors = Vec::new();
         let mut branches = Vec::new();
@@ -94,7 +94,7 @@ impl Network {
         })
     }
 
-    /// What it was made from.
+    /// Its configuration.
     pub fn config(&self) -> &NetworkConfig {
         &self.config
     }
@@ -127,18 +127,18 @@ impl Network {
         &mut self.normalisations
     }
 
-    /// How many bytes the image of an observation has; 0 without one.
+    /// The bytes of an observation's image; 0 without one.
     pub fn image_len(&self) -> usize {
         let shape = self.config.image.as_ref().map(|image| image.shape);
         shape.map_or(0, |shape| shape.iter().product())
     }
 
-    /// How many numbers the vectors of an observation have, one after another.
+    /// The size of an observation's vectors, concatenated.
     pub fn vector_len(&self) -> usize {
         self.config.vectors.iter().map(|vector| vector.size).sum()
     }
 
-    /// How many observations there are, after checking that there are as many images as vectors.
+    /// The number of observations, after checking that there are as many images as vectors.
     pub(super) fn count(&self, images: &[u8], vectors: &[f32]) -> Result<usize> {
         let (image_len, vector_len) = (self.image_len(), self.vector_len());
         let count = match image_len {
@@ -150,17 +150,43 @@ impl Network {
         Ok(count)
     }
 
-    /// How many numbers the recurrent state has; 0 without recurrence.
+    /// Adds observations to the statistics of the running normalisation. Inputs that are not normalised have none.
+    pub fn observe_statistics(&mut self, images: &[u8], vectors: &[f32]) -> Result<()> {
+        self.count(images, vectors)?;
+        if let Some(&value) = vectors.iter().find(|x| !x.is_finite()) {
+            let what = "observation";
+            return Err(Error::NonFinite { what, value });
+        }
+        let (image_len, vector_len) = (self.image_len(), self.vector_len());
+        let mut normalisations = self.normalisations.iter_mut();
+        if image_len > 0
+            && let Some(Some(image)) = normalisations.next()
+        {
+            image.observe_images(images, image_len);
+        }
+        let mut offset = 0;
+        for (normalisation, vector) in normalisations.zip(&self.config.vectors) {
+            let range = offset..offset + vector.size;
+            offset = range.end;
+            if let Some(normalisation) = normalisation {
+                let rows = vectors.chunks_exact(vector_len);
+                normalisation.observe_vectors(rows.map(|row| &row[range.clone()]));
+            }
+        }
+        Ok(())
+    }
+
+    /// The size of the hidden state; 0 for feedforward networks.
     pub fn state(&self) -> usize {
         self.trunk.state()
     }
 
-    /// How many actions there are.
+    /// The number of actions.
     pub fn actions(&self) -> usize {
         self.config.actions
     }
 
-    /// About how many multiplications one sample costs: what playing costs, whatever the computer.
+    /// The approximate number of multiplications per sample: the cost of inference, independent of the computer.
     pub fn multiplications(&self) -> u64 {
         let heads = [&self.trunk, &self.actor, &self.critic];
         (self.branches.iter().chain(heads))
@@ -168,7 +194,7 @@ impl Network {
             .sum()
     }
 
-    /// Whether any layer remembers.
+    /// Whether it has a recurrent layer.
     pub fn is_recurrent(&self) -> bool {
         let lstm = |layer: &LayerConfig| matches!(layer, LayerConfig::Lstm { .. });
         self.config.trunk.iter().any(lstm)
@@ -182,7 +208,7 @@ impl Network {
         }
     }
 
-    /// Brings a block through the network; the results stand in the workspace.
+    /// The forward pass of a block; the results are in the workspace.
     pub(super) fn forward(
         &self,
         prepared: &[f32],
@@ -215,14 +241,14 @@ impl Network {
         (self.critic).forward(rows, weights, features, &mut work.critic, &mut []);
     }
 
-    /// Actions' logits and values of the block that went forward last.
+    /// Logits and values of the last forward pass.
     pub(super) fn outputs<'a>(&self, work: &'a Work) -> (&'a [f32], &'a [f32]) {
         let rows = work.block.rows();
         let logits = self.actor.result(rows, &[], &work.actor);
         (logits, self.critic.result(rows, &[], &work.critic))
     }
 
-    /// Brings the gradients with respect to logits and values back to the weights, and adds them to `gradient`.
+    /// The backward pass from the gradients with respect to logits and values; adds the gradient with respect to the weights.
     pub(super) fn backward(&self, work: &mut Work, gradient: &mut [f32]) {
         let (rows, weights) = (work.block.rows(), &self.weights);
         let joined_size = self.trunk.input().size();
@@ -258,14 +284,14 @@ impl Network {
     }
 }
 
-/// Which samples a block has.
+/// The samples of a block.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     sequences: usize,
     steps: usize,
     starts: Vec<bool>,
     states: Vec<f32>,
-    /// The samples' places in the data, step by step.
+    /// The samples' indices in the data, step by step.
     pub(super) places: Vec<usize>,
 }
 
@@ -280,7 +306,7 @@ impl Block {
     }
 }
 
-/// What goes into a branch.
+/// The input of a branch.
 #[derive(Debug)]
 struct Gathered {
     numbers: Vec<f32>,
@@ -319,7 +345,7 @@ impl Gathered {
     }
 }
 
-/// The room for one block of samples on its way through a network.
+/// The workspace of one block of samples.
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) block: Block,
@@ -337,7 +363,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Room for blocks of up to this size.
+    /// Workspace for blocks of up to this size.
     pub(super) fn new(network: &Network, sequences: usize, steps: usize) -> Self {
         let rows = sequences * steps;
         let chains =
@@ -367,7 +393,7 @@ impl Work {
         }
     }
 
-    /// Copies the observations of a block's samples in, each part where its branch wants it.
+    /// Gathers the observations of a block's samples into the inputs of the branches.
     fn gather(&mut self, network: &Network, batch: &Batch<'_>, first: usize, count: usize) {
         let block = &mut self.block;
         (block.sequences, block.steps) = (count, batch.steps);

@@ -1,18 +1,16 @@
-//! Running normalisation of observations: (x − mean) / deviation, bounded by ± 10.
+//! Running normalisation of observations: (x − mean) / standard deviation, clipped to ± 10.
 //!
-//! Means and deviations are of everything shown to [`Network::observe_statistics`]: one a channel of the image, over all its cells, and
-//! one a number of a vector. They are part of the network: cloned, saved and inherited with it. Bytes are summed up exactly
-//! and vectors in order, so no figure depends on the number of threads.
+//! The statistics are those of all observations given to `Network::observe_statistics`: one mean and deviation per channel of the
+//! image, over all its cells, and one per entry of a vector. They are part of the network: cloned, saved and inherited with it.
+//! Bytes are summed exactly and vectors in order, so the result does not depend on the number of threads.
 
 use super::config::NetworkConfig;
-use super::network::Network;
 use super::vector::vectorised;
-use crate::{Error, Result};
 
-/// Added to the variance, so that what never changes does not divide by zero.
+/// Added to the variance, against division by zero.
 const EPSILON: f64 = 1e-8;
 
-/// No normalised number is further from 0.
+/// Normalised entries are clipped to ± this bound.
 const BOUND: f32 = 10.0;
 
 /// Samples whose squared bytes 32 bits can sum up.
@@ -39,7 +37,7 @@ impl Moments {
         self.count = count;
     }
 
-    /// From counts, means and squares, if they can be some.
+    /// From counts, means and squares; `None` if they are impossible.
     pub(crate) fn from_numbers([counts, means, squares]: &[Vec<f64>; 3]) -> Option<Vec<Self>> {
         let moments = counts.iter().zip(means).zip(squares);
         let moments = moments.map(|((&count, &mean), &squares)| Self {
@@ -54,7 +52,7 @@ impl Moments {
         moments.map(|x| possible(x).then_some(x)).collect()
     }
 
-    /// What is taken away, and what the rest is multiplied by. Nothing is known of what was never seen: it stays as it is.
+    /// The mean to subtract and the factor to multiply with; the identity without observations.
     fn transformation(self) -> (f32, f32) {
         if self.count == 0.0 {
             return (0.0, 1.0);
@@ -64,13 +62,13 @@ impl Moments {
     }
 }
 
-/// The statistics of one input, and what they do to it.
+/// The statistics of one input, and its normalisation.
 #[derive(Clone, Debug)]
 pub(crate) struct Normalisation {
     /// The input's name.
     pub(crate) name: String,
     moments: Vec<Moments>,
-    /// For every number of the input; a channel's again and again.
+    /// One per entry of the input; those of a channel are repeated.
     means: Vec<f32>,
     scales: Vec<f32>,
 }
@@ -87,7 +85,7 @@ impl Normalisation {
         new
     }
 
-    /// One for every input in order, where it is wanted.
+    /// One per input in order; `None` for inputs that are not normalised.
     pub(crate) fn of(config: &NetworkConfig) -> Vec<Option<Self>> {
         let image = config.image.as_ref().map(|image| {
             let [.., channels] = image.shape;
@@ -100,7 +98,7 @@ impl Normalisation {
         image.into_iter().chain(vectors).collect()
     }
 
-    /// What its tensors are called in files: counts, means and sums of squared deviations, each with one number an entry.
+    /// What its tensors are called in files: counts, means and sums of squared deviations, one number per entry each.
     pub(crate) fn names(&self) -> [String; 3] {
         ["count", "mean", "squares"].map(|part| format!("normalisation.{}.{part}", self.name))
     }
@@ -123,6 +121,16 @@ impl Normalisation {
         parts.map(|part| self.moments.iter().map(part).collect())
     }
 
+    /// Adds images of this size to the statistics.
+    pub(crate) fn observe_images(&mut self, images: &[u8], size: usize) {
+        self.merge(&of_bytes(images, size, self.moments.len()));
+    }
+
+    /// Adds vectors to the statistics.
+    pub(crate) fn observe_vectors<'a>(&mut self, rows: impl Iterator<Item = &'a [f32]> + Clone) {
+        self.merge(&of_numbers(rows, self.moments.len()));
+    }
+
     fn merge(&mut self, others: &[Moments]) {
         let mut moments = std::mem::take(&mut self.moments);
         for (moments, other) in moments.iter_mut().zip(others) {
@@ -137,41 +145,10 @@ impl Normalisation {
         let known = self.means.iter().zip(&self.scales);
         for ((y, x), (mean, scale)) in output.iter_mut().zip(input).zip(known) {
             let x = (x - mean) * scale;
-            // Not `clamp`, so that what is not a number stays so.
+            // Not `clamp`: NaN must stay NaN.
             let x = if x > BOUND { BOUND } else { x };
             *y = if x < -BOUND { -BOUND } else { x };
         }
-    }
-}
-
-impl Network {
-    /// Takes observations into the statistics that inputs are normalised by. Nothing happens to inputs that are not.
-    pub fn observe_statistics(&mut self, images: &[u8], vectors: &[f32]) -> Result<()> {
-        self.count(images, vectors)?;
-        if let Some(&value) = vectors.iter().find(|x| !x.is_finite()) {
-            let what = "observation";
-            return Err(Error::NonFinite { what, value });
-        }
-        let (image_len, vector_len) = (self.image_len(), self.vector_len());
-        let mut offset = 0;
-        let sizes: Vec<usize> = (self.config().vectors.iter())
-            .map(|vector| vector.size)
-            .collect();
-        let mut normalisations = self.normalisations_mut().iter_mut();
-        if image_len > 0
-            && let Some(Some(image)) = normalisations.next()
-        {
-            image.merge(&of_bytes(images, image_len, image.moments.len()));
-        }
-        for (normalisation, size) in normalisations.zip(sizes) {
-            if let Some(normalisation) = normalisation {
-                let rows = vectors.chunks_exact(vector_len);
-                let rows = rows.map(|row| &row[offset..offset + size]);
-                normalisation.merge(&of_numbers(rows, size));
-            }
-            offset += size;
-        }
-        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
-//! Max-pooling: the greatest number under a window, channel by channel.
+//! Max-pooling: the maximum of a window, per channel.
 //!
-//! The backward pass finds the winner again by comparing with the output. Of equal numbers the first one, in reading order,
-//! gets the gradient.
+//! The backward pass finds the maximum again by comparing with the output. Of equal numbers the first one, in reading order, gets the
+//! gradient.
 
 use pulp::Simd;
 
@@ -18,7 +18,7 @@ pub(crate) struct MaxPool {
     corners: Vec<usize>,
     /// How far a window's pixels are from the first one.
     pixels: Vec<usize>,
-    /// Do the windows lie side by side, every pixel under one of them?
+    /// Whether the windows partition the image.
     tiles: bool,
 }
 

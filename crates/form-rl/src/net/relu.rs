@@ -1,8 +1,8 @@
-//! The rectifier: negative numbers become zero.
+//! The rectified linear unit (ReLU).
 
 use super::activation::Function;
 
-/// `y = max(x, 0)`; what is not a number stays so.
+/// `y = max(x, 0)`; NaN stays NaN.
 #[derive(Debug)]
 pub(crate) struct Relu;
 

@@ -1,4 +1,4 @@
-//! Images of mostly zeros, and their convolution: one-hot planes have one or two ones a cell, and only those are worth adding.
+//! Images of mostly zeros, and their convolution: one-hot planes have one or two ones per cell, and only those are added.
 //!
 //! The first convolution of an image that is not normalised sees the bytes that are not 0, as long as they are few; a block with more
 //! of them is treated like any image. Both ways add the same numbers in the same order, and what is left out is zero: the
@@ -8,7 +8,7 @@ use pulp::Simd;
 
 use super::strip::{Strip, Strips};
 
-/// A block is sparse if at most one in so many bytes of each image is not 0: about where both ways take the same time.
+/// A block is sparse if at most one byte in four of each image is not 0: about where both ways take the same time.
 const SHARE: usize = 4;
 
 /// A byte that is not 0.
@@ -19,7 +19,7 @@ struct Entry {
     value: f32,
 }
 
-/// What is not 0 in the images of a block.
+/// The non-zero bytes of the images of a block.
 #[derive(Debug)]
 pub(crate) struct Sparse {
     channels: usize,
@@ -41,7 +41,7 @@ impl Sparse {
         }
     }
 
-    /// How many bytes an image has.
+    /// The bytes of an image.
     pub(crate) fn size(&self) -> usize {
         self.cells.len()
     }

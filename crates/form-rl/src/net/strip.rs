@@ -1,4 +1,4 @@
-//! Columns of numbers, a vector register or two at a time: what computations that treat all columns alike are written over.
+//! Strips of columns, one or two vector registers wide, for computations that treat all columns alike.
 
 use pulp::{Simd, WithSimd};
 
@@ -8,7 +8,7 @@ use super::vector::ARCH;
 #[derive(Clone, Copy)]
 pub(crate) struct Strip<const V: usize, const WHOLE: bool> {
     from: usize,
-    /// How many of a part.
+    /// The number of columns of a part.
     part: usize,
 }
 
@@ -48,9 +48,9 @@ impl<const V: usize, const WHOLE: bool> Strip<V, WHOLE> {
     }
 }
 
-/// A computation that goes strip by strip.
+/// A computation on strips.
 pub(crate) trait Strips: Sized {
-    /// How many columns there are.
+    /// The number of columns.
     fn columns(&self) -> usize;
 
     /// One strip. To be inlined, see [`super::vector::vectorised`].

@@ -2,7 +2,7 @@
 //!
 //! A tile of a few rows times two vectors of columns stays in registers while everything that goes into it is added up. The
 //! order of the additions is the same for every width of vectors and wherever a row stands, so all processors get the same
-//! bits, and so does a sample in whatever company.
+//! bits, and a sample's result does not depend on the other samples.
 
 use pulp::Simd;
 
@@ -22,7 +22,7 @@ pub(crate) struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    /// Rows one after another, in samples of so many.
+    /// Consecutive rows, this many per sample.
     pub(crate) fn rows(rows: usize, row: usize) -> Self {
         Self {
             sample: rows * row,
@@ -46,7 +46,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// What becomes of the numbers that are there.
+/// Whether the output is overwritten or added to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Start<'a> {
     /// They are overwritten.
@@ -61,15 +61,15 @@ pub(crate) enum Start<'a> {
 #[derive(Debug)]
 pub(crate) struct Product<'a> {
     pub(crate) samples: usize,
-    /// Rows a sample.
+    /// Rows per sample.
     pub(crate) rows: usize,
     pub(crate) a: &'a [f32],
     pub(crate) a_at: Layout<'a>,
-    /// A row of `a` consists of so many stretches,
+    /// The number of stretches of a row of `a`,
     pub(crate) lines: usize,
-    /// so far apart,
+    /// the distance between them,
     pub(crate) line: usize,
-    /// so long.
+    /// and their length.
     pub(crate) length: usize,
     pub(crate) b: &'a [f32],
     /// From one row of `b` to the next.
@@ -84,7 +84,7 @@ pub(crate) struct Product<'a> {
 #[derive(Debug)]
 pub(crate) struct Outer<'a> {
     pub(crate) samples: usize,
-    /// Rows a sample.
+    /// Rows per sample.
     pub(crate) rows: usize,
     pub(crate) a: &'a [f32],
     pub(crate) a_at: Layout<'a>,
@@ -206,7 +206,7 @@ impl Strips for Product<'_> {
         self.columns
     }
 
-    /// As many rows a tile as the registers hold; if possible so many that none are left over.
+    /// Rows per tile: as many as the registers hold, if possible a divisor of all rows.
     #[inline(always)]
     fn strip<S: Simd, const V: usize, const WHOLE: bool>(
         &mut self,

@@ -1,9 +1,9 @@
 //! Weights as safetensors, which Python reads with the library of that name.
 //!
 //! Tensors are called after their layers (`image.0.weight`, `trunk.2.bias`, `actor.weight`) and hold 32-bit floats. Dense
-//! layers and LSTMs are laid out as PyTorch's, one row an output; a convolution's filters have the channel last (filter, row,
+//! layers and LSTMs are laid out as in PyTorch, one row per output; a convolution's filters have the channel last (filter, row,
 //! column, channel), and so has the image that is flattened behind them. What observations are normalised by are 64-bit
-//! floats (`normalisation.image.mean`), one a channel or number. The configuration stands in the metadata, under
+//! floats (`normalisation.image.mean`), one per channel or entry. The configuration is in the metadata, under
 //! `network`, so that a file is enough to build the network again. One more tensor, `crc32`, is the checksum of all the others.
 
 use std::path::Path;
@@ -11,14 +11,14 @@ use std::path::Path;
 use super::config::NetworkConfig;
 use super::network::Network;
 use super::normalise::Moments;
-use crate::checkpoint::bundle::Bundle;
+use crate::bundle::Bundle;
 use crate::{Error, Result};
 
 /// The configuration's place in the metadata.
 const CONFIG: &str = "network";
 
 impl Network {
-    /// Writes the weights, all or nothing: a file that was there is replaced once the new one is complete.
+    /// Writes the weights atomically: an existing file is replaced once the new one is complete.
     pub fn save(&self, path: &Path) -> Result<()> {
         let mut bundle = Bundle::default();
         self.put_into(&mut bundle, "");
@@ -37,7 +37,7 @@ impl Network {
         Ok(network)
     }
 
-    /// Reads weights for this network from a file, whoever wrote it. On an error the weights are those of before.
+    /// Reads weights for this network from a safetensors file. On an error the weights are unchanged.
     pub fn read_weights(&mut self, path: &Path) -> Result<()> {
         self.fill(path, &Bundle::read(path)?)
     }
@@ -50,7 +50,7 @@ impl Network {
         })
     }
 
-    /// Puts everything into a bundle, under names that start like this.
+    /// Adds all tensors to a bundle, with this prefix.
     pub(crate) fn put_into(&self, bundle: &mut Bundle, start: &str) {
         for tensor in self.tensors() {
             let numbers = &self.weights()[tensor.range.clone()];
@@ -63,7 +63,7 @@ impl Network {
         }
     }
 
-    /// Takes what [`Network::put_into`] put there, all of it or nothing.
+    /// Reads the tensors that [`Network::put_into`] wrote; on an error nothing changes.
     pub(crate) fn take_from(&mut self, bundle: &Bundle, start: &str) -> Result<(), String> {
         let expect = |name: &str, shape: &[usize]| match bundle.shape(name) {
             Some(found) if found != shape => Err(format!(
@@ -79,7 +79,7 @@ impl Network {
             let numbers = bundle.numbers(&name)?;
             if let Some(number) = numbers.iter().find(|number| !number.is_finite()) {
                 return Err(format!(
-                    "tensor `{name}` holds {number}, with which nothing can be computed"
+                    "tensor `{name}` holds {number}, which is not finite"
                 ));
             }
             weights.extend(numbers);
@@ -103,7 +103,9 @@ impl Network {
         }
         let unknown = |name: &&str| !known.iter().any(|known| known == name);
         if let Some(unknown) = bundle.names(start).find(unknown) {
-            return Err(format!("tensor `{start}{unknown}` is not of this network"));
+            return Err(format!(
+                "tensor `{start}{unknown}` does not belong to this network"
+            ));
         }
         self.weights_mut().copy_from_slice(&weights);
         let normalisations = self.normalisations_mut().iter_mut().flatten();

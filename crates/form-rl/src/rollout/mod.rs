@@ -1,10 +1,9 @@
-//! Playing: many worlds at once, agents that take turns in them, and what there is to learn from it.
+//! Rollouts: many worlds at once, the agents that act in them, and the trajectories that they learn from.
 
-pub(crate) mod desk;
-pub(crate) mod experience;
+pub(crate) mod env_slot;
 pub(crate) mod game;
+pub(crate) mod game_config;
+mod inference;
 pub(crate) mod play;
-pub(crate) mod player;
-pub(crate) mod rules;
 #[cfg(test)]
-mod trials;
+mod tests;

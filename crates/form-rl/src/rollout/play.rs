@@ -1,34 +1,34 @@
-//! Playing whole episodes, to see how good agents are. Nobody learns from them.
+//! Evaluation: playing whole episodes without learning.
 //!
-//! The actions of an episode are drawn from a stream of its own: what happens in it depends on the seed, its world, its number and
-//! the policies, and not on the other episodes that are played beside it. So two policies are compared on the same draws (common
-//! random numbers), and a few episodes of a large evaluation can be played again by themselves.
+//! The actions of an episode are drawn from a random stream of its own: an episode depends on the seed, its world, its number and
+//! the policies, and not on the other episodes. So two policies are compared on the same draws (common random numbers), and single
+//! episodes of a large evaluation can be replayed.
 
 use form_env::{Random, Stream, Worlds, generator};
 
 use super::game::Game;
-use super::rules::{Choice, Episode};
+use super::game_config::{Choice, Episode};
 use crate::{Agent, Result};
 
-/// Which episodes are played, and how.
+/// The episodes to play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlayConfig {
-    /// How many in every world.
+    /// The number of episodes per world.
     pub episodes: u64,
     /// How actions are chosen.
     pub choice: Choice,
-    /// What they are drawn from.
+    /// The seed that they are drawn with.
     pub seed: u64,
 }
 
-/// How far playing has come.
+/// The progress of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlayProgress {
     /// Steps taken in all worlds together, in episodes that count.
     pub steps: u64,
-    /// Episodes that are over.
+    /// Episodes that have ended.
     pub episodes: usize,
-    /// Episodes in all.
+    /// Episodes in total.
     pub of: usize,
 }
 
@@ -41,14 +41,14 @@ fn actions_of(seed: u64, world: usize, episode: u64) -> Random {
 }
 
 impl<W: Worlds> Game<W> {
-    /// Plays whole episodes in every world. What was going on before is broken off, so training has a game of its own; this one is
-    /// left at the start of new episodes.
+    /// Plays whole episodes in every world. Episodes that are running are abandoned, so training needs a game of its own; this one
+    /// is left at the start of new episodes.
     pub fn play(&mut self, agents: &mut [Agent], config: PlayConfig) -> Result<Vec<Episode>> {
         self.play_while(agents, config, |_| true)
     }
 
-    /// The same, as long as `go_on` says so, which is asked before every step. Episodes that were still going on then are among those
-    /// returned: they are [running](form_env::Outcome::Running) and no counterexamples.
+    /// [`Game::play`], while `go_on` returns true, which is called before every step. The result includes episodes that are still
+    /// [running](form_env::EpisodeOutcome::Running) when it returns false; they are no counterexamples.
     pub fn play_while(
         &mut self,
         agents: &mut [Agent],
@@ -62,15 +62,15 @@ impl<W: Worlds> Game<W> {
         } = config;
         // Random play needs no agents.
         if choice != Choice::Uniform || !agents.is_empty() {
-            self.expect(agents.iter().map(|agent| (agent.name(), agent.network())))?;
+            self.check_agents(agents.iter().map(|agent| (agent.name(), agent.network())))?;
         }
-        for player in &mut self.players {
-            player.idle |= !player.actions.is_empty();
+        for slot in &mut self.slots {
+            slot.idle |= !slot.actions.is_empty();
         }
         self.next_episodes()?;
         let mut played = Vec::new();
-        let mut left = vec![episodes; self.players.len()];
-        let nobody = vec![None; self.players.len()];
+        let mut left = vec![episodes; self.slots.len()];
+        let no_agents = vec![None; self.slots.len()];
         let mut streams: Vec<Random> = (0..left.len())
             .map(|world| actions_of(seed, world, self.worlds.episode(world)))
             .collect();
@@ -81,11 +81,11 @@ impl<W: Worlds> Game<W> {
         };
         let mut running = if episodes > 0 { left.len() } else { 0 };
         while running > 0 && go_on(progress) {
-            let (actions, _) = self.decide(agents, choice, |world, draw| {
+            let (actions, _) = self.choose_actions(agents, choice, |world, draw| {
                 draw.action(&mut streams[world])
             })?;
             let from = played.len();
-            self.advance(&actions, &nobody, &mut played)?;
+            self.step(&actions, &no_agents, &mut played)?;
             progress.steps += running as u64;
             for episode in &played[from..] {
                 let world = episode.world;
@@ -100,16 +100,16 @@ impl<W: Worlds> Game<W> {
             }
             progress.episodes = played.len();
         }
-        for (world, player) in self.players.iter_mut().enumerate() {
-            if left[world] > 0 && !player.actions.is_empty() {
-                player.idle = true;
+        for (world, slot) in self.slots.iter_mut().enumerate() {
+            if left[world] > 0 && !slot.actions.is_empty() {
+                slot.idle = true;
                 played.push(Episode {
                     world,
                     number: self.worlds.episode(world),
-                    actions: std::mem::take(&mut player.actions),
+                    actions: std::mem::take(&mut slot.actions),
                     outcome: self.worlds.outcome(world),
-                    state: player.monitor.state(),
-                    earned: player.earned,
+                    state: slot.monitor.state(),
+                    total_reward: slot.total_reward,
                     counterexample: None,
                 });
             }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use form_env::{Copies, Random, Stream, View, Worlds, generator};
-use form_rl::{Agent, Checkpoint, Credit, Game, NetworkStyle, Progress, Roles};
+use form_rl::{Agent, Architecture, AssignmentMode, Checkpoint, Credit, Game, ProgressEncoding};
 use safetensors::tensor::{Dtype, TensorView};
 use safetensors::{SafeTensors, View as _};
 use tempfile::TempDir;
@@ -15,7 +15,7 @@ use crate::grid::{Players, worlds};
 
 fn method() -> Method {
     Method {
-        roles: Roles::PerState,
+        roles: AssignmentMode::PerState,
         credit: Credit::Shared,
         shaping: true,
         memory: 0,
@@ -35,11 +35,11 @@ fn saved() -> Saved {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.safetensors");
     let mut game = method().game(&Corridor::locked(), 8);
-    let style = NetworkStyle {
+    let architecture = Architecture {
         normalise: true,
-        ..method().style()
+        ..method().architecture()
     };
-    let mut agents = agents(&game, &style, 1);
+    let mut agents = agents(&game, &architecture, 1);
     let mut random = generator(3, Stream::Other(1));
     let collected = game.collect(&mut agents, 16, &training(), &mut random);
     for (agent, experience) in agents.iter_mut().zip(collected.unwrap().experience) {
@@ -68,14 +68,14 @@ fn refusal(path: &Path) -> String {
 fn a_policy_is_read_like_any_other() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.safetensors");
-    let players = Players {
-        roles: Roles::PerState,
+    let slots = Players {
+        roles: AssignmentMode::PerState,
         credit: Credit::Shared,
-        progress: Progress::Bits,
+        progress: ProgressEncoding::Bits,
         memory: 0,
     };
-    let game = players.game(worlds(View::Symbols, 2));
-    let agents = agents(&game, &players.style(), 1);
+    let game = slots.game(worlds(View::Symbols, 2));
+    let agents = agents(&game, &slots.architecture(), 1);
     let random = generator(3, Stream::Other(1));
     Checkpoint::save(&path, &game, &agents, &random, "").unwrap();
     let file = fs::read(&path).unwrap();
@@ -103,7 +103,7 @@ fn a_policy_is_read_like_any_other() {
     assert_eq!(loaded.policies[0].name, "u0");
     assert_eq!(loaded.policies[0].indicators, ["yellow(o0)", "yellow(o1)"]);
     assert_eq!(&loaded.signature, game.worlds().signature());
-    let machine = game.cast().machine().machine().to_string();
+    let machine = game.assignment().machine().to_string();
     assert_eq!(loaded.machine.to_string(), machine);
 }
 
@@ -348,7 +348,7 @@ fn a_checkpoint_is_restored_into_the_same_game_only() {
     let elsewhere = Corridor::new(5, 1, true, 10);
     assert!(refusal(method(), elsewhere, 8).contains("is another one"));
     let single = Method {
-        roles: Roles::Single,
+        roles: AssignmentMode::Single,
         ..method()
     };
     assert!(refusal(single, locked.clone(), 8).contains("other roles"));

@@ -4,12 +4,12 @@
 
 use form_core::{AtomSet, Machine, Signature};
 use form_env::{
-    CheckOptions, Copies, Environment, Error, Feature, Outcome, Result, Spec, Worlds,
+    CheckOptions, Copies, Environment, EpisodeOutcome, Error, Feature, Result, Spec, Worlds,
     check_environment,
 };
 use form_rl::{
-    Agent, Cast, Choice, Credit, Episode, Game, GameConfig, Initial, NetworkStyle, PlayConfig,
-    PpoConfig, Progress, Role, Roles, ValueClip,
+    Agent, AgentAssignment, Architecture, AssignmentMode, Choice, Credit, Episode, Game,
+    GameConfig, Initial, PlayConfig, PpoConfig, ProgressEncoding, Role, ValueClip,
 };
 use rand::Rng;
 
@@ -33,7 +33,7 @@ pub struct Corridor {
     has_key: bool,
     steps: usize,
     labels: AtomSet,
-    outcome: Outcome,
+    outcome: EpisodeOutcome,
 }
 
 impl Corridor {
@@ -68,7 +68,7 @@ impl Corridor {
             has_key: false,
             steps: 0,
             labels: AtomSet::new(),
-            outcome: Outcome::Running,
+            outcome: EpisodeOutcome::Running,
         }
     }
 
@@ -111,7 +111,7 @@ impl Environment for Corridor {
         Ok(())
     }
 
-    fn step(&mut self, action: usize) -> Result<Outcome> {
+    fn step(&mut self, action: usize) -> Result<EpisodeOutcome> {
         if action >= self.actions.len() {
             let actions = self.actions.len();
             return Err(Error::NoSuchAction { action, actions });
@@ -129,9 +129,9 @@ impl Environment for Corridor {
         self.label();
         let opens = self.at == self.length - 1 && (self.has_key || !self.locked);
         self.outcome = match () {
-            () if opens => Outcome::Goal,
-            () if self.steps == self.limit => Outcome::OutOfTime,
-            () => Outcome::Running,
+            () if opens => EpisodeOutcome::Goal,
+            () if self.steps == self.limit => EpisodeOutcome::OutOfTime,
+            () => EpisodeOutcome::Running,
         };
         Ok(self.outcome)
     }
@@ -155,7 +155,7 @@ pub fn key_then_door() -> Machine {
 /// How a corridor is learnt.
 #[derive(Clone)]
 pub struct Method {
-    pub roles: Roles,
+    pub roles: AssignmentMode,
     pub credit: Credit,
     pub shaping: bool,
     /// Units of memory.
@@ -166,7 +166,7 @@ impl Method {
     /// Plain PPO.
     pub fn plain() -> Self {
         Self {
-            roles: Roles::Unaided,
+            roles: AssignmentMode::Unaided,
             credit: Credit::Shared,
             shaping: false,
             memory: 0,
@@ -176,31 +176,32 @@ impl Method {
     pub fn game(&self, corridor: &Corridor, worlds: usize) -> Game<Copies<Corridor>> {
         let worlds = Copies::new(vec![corridor.clone(); worlds], 7).unwrap();
         let machine = key_then_door().bind(worlds.signature()).unwrap();
-        let cast = Cast::new(machine, self.roles, Progress::Bits, worlds.spec());
+        let assignment =
+            AgentAssignment::new(machine, self.roles, ProgressEncoding::Bits, worlds.spec());
         let config = GameConfig {
             credit: self.credit,
             shaping: self.shaping,
             gamma: training().gamma,
         };
         let memory = 2 * self.memory;
-        Game::new(worlds, cast, config, memory).unwrap()
+        Game::new(worlds, assignment, config, memory).unwrap()
     }
 
-    pub fn style(&self) -> NetworkStyle {
-        NetworkStyle {
+    pub fn architecture(&self) -> Architecture {
+        Architecture {
             vector_units: 16,
             hidden: vec![16],
             memory: self.memory,
             sequence: 16,
             initial: Initial::Orthogonal,
-            ..NetworkStyle::default()
+            ..Architecture::default()
         }
     }
 
     /// Trains for so many batches of 32 worlds and 32 steps, and plays a few episodes then.
     pub fn learn(&self, corridor: &Corridor, batches: usize, seed: u64) -> Vec<Episode> {
         let mut game = self.game(corridor, 32);
-        let mut agents = agents(&game, &self.style(), seed);
+        let mut agents = agents(&game, &self.architecture(), seed);
         let mut random = rng(seed + 100);
         for _ in 0..batches {
             let collected = game
@@ -223,13 +224,20 @@ impl Method {
 }
 
 /// Fresh agents for a game.
-pub fn agents<W: Worlds>(game: &Game<W>, style: &NetworkStyle, seed: u64) -> Vec<Agent> {
+pub fn agents<W: Worlds>(game: &Game<W>, architecture: &Architecture, seed: u64) -> Vec<Agent> {
     let (mut random, actions) = (rng(seed), game.worlds().actions().len());
-    let agent = |Role { name, sight }: &Role| {
-        let config = style.network(sight, actions);
-        Agent::new(name, &config, style.sequence, &training(), &mut random).unwrap()
+    let agent = |Role { name, encoder }: &Role| {
+        let config = architecture.network(encoder, actions);
+        Agent::new(
+            name,
+            &config,
+            architecture.sequence,
+            &training(),
+            &mut random,
+        )
+        .unwrap()
     };
-    game.cast().parts().iter().map(agent).collect()
+    game.assignment().roles().iter().map(agent).collect()
 }
 
 /// Settings under which a corridor is learnt in seconds.

@@ -1,10 +1,10 @@
 //! The rules of the game, in corridors where every number can be worked out by hand.
 
 use form_core::{Kind, Machine};
-use form_env::{Copies, Outcome, Worlds};
+use form_env::{Copies, EpisodeOutcome, Worlds};
 use form_rl::{
-    Cast, Choice, Credit, Episode, Error, Game, GameConfig, NetworkStyle, PlayConfig, Progress,
-    Roles, nothing_known,
+    AgentAssignment, Architecture, AssignmentMode, Choice, Credit, Episode, Error, Game,
+    GameConfig, PlayConfig, ProgressEncoding, nothing_known,
 };
 
 use crate::corridor::{Corridor, Method, agents, key_then_door, training};
@@ -18,8 +18,13 @@ fn game_of(
     let worlds = Copies::new(vec![corridor.clone(); 4], 7).unwrap();
     let machine: Machine = machine.parse().unwrap();
     let machine = machine.bind(worlds.signature()).unwrap();
-    let cast = Cast::new(machine, Roles::PerState, Progress::Bits, worlds.spec());
-    Game::new(worlds, cast, config, 0)
+    let assignment = AgentAssignment::new(
+        machine,
+        AssignmentMode::PerState,
+        ProgressEncoding::Bits,
+        worlds.spec(),
+    );
+    Game::new(worlds, assignment, config, 0)
 }
 
 fn shared() -> GameConfig {
@@ -32,7 +37,7 @@ fn shared() -> GameConfig {
 
 fn per_state() -> Method {
     Method {
-        roles: Roles::PerState,
+        roles: AssignmentMode::PerState,
         credit: Credit::Shared,
         shaping: true,
         memory: 0,
@@ -49,10 +54,15 @@ fn a_potential_is_the_share_of_the_way_that_is_done() {
     let signature = form_core::Signature::parse(["a", "b", "c"]).unwrap();
     let machine = machine.bind(&signature).unwrap();
     let spec = form_env::Spec::default();
-    let cast = Cast::new(machine, Roles::PerState, Progress::Bits, &spec);
+    let assignment = AgentAssignment::new(
+        machine,
+        AssignmentMode::PerState,
+        ProgressEncoding::Bits,
+        &spec,
+    );
     let potential = |name: &str| {
-        let state = cast.machine().machine().state(name).unwrap();
-        cast.potential(state)
+        let state = assignment.machine().state(name).unwrap();
+        assignment.potential(state)
     };
     // Six states.
     for (name, expected) in [
@@ -65,9 +75,17 @@ fn a_potential_is_the_share_of_the_way_that_is_done() {
     ] {
         assert_eq!(potential(name), expected, "{name}");
     }
-    assert!(cast.can_accept());
+    assert!(assignment.can_accept());
     let nothing = nothing_known().unwrap().bind(&signature).unwrap();
-    assert!(!Cast::new(nothing, Roles::PerState, Progress::Bits, &spec).can_accept());
+    assert!(
+        !AgentAssignment::new(
+            nothing,
+            AssignmentMode::PerState,
+            ProgressEncoding::Bits,
+            &spec
+        )
+        .can_accept()
+    );
 }
 
 /// All that an episode earned, from how often its machine stood still and where it moved.
@@ -96,7 +114,7 @@ fn shaping_is_added_to_every_step() {
     for gamma in [0.9, 1.0] {
         let config = GameConfig { gamma, ..shared() };
         let mut game = game_of(&key_then_door().to_string(), &corridor, config).unwrap();
-        let mut agents = agents(&game, &per_state().style(), 1);
+        let mut agents = agents(&game, &per_state().architecture(), 1);
         let (mut random, training) = (rng(2), training());
         let collected = game
             .collect(&mut agents, 300, &training, &mut random)
@@ -104,12 +122,15 @@ fn shaping_is_added_to_every_step() {
         let (mut won, mut lost) = (0, 0);
         for episode in &collected.episodes {
             let expected = expected(episode, &corridor, f64::from(gamma));
-            assert!((episode.earned - expected).abs() < 1e-5, "{episode:?}");
+            assert!(
+                (episode.total_reward - expected).abs() < 1e-5,
+                "{episode:?}"
+            );
             won += usize::from(episode.is_success());
             lost += usize::from(!episode.is_success());
             if gamma == 1.0 && episode.is_success() {
                 // The potentials in between cancel out.
-                assert!((episode.earned - (1.0 + 1.0 - 1.0 / 3.0)).abs() < 1e-5);
+                assert!((episode.total_reward - (1.0 + 1.0 - 1.0 / 3.0)).abs() < 1e-5);
             }
         }
         assert!(won > 5 && lost > 5);
@@ -120,7 +141,7 @@ fn shaping_is_added_to_every_step() {
 fn refuted(machine: &str, corridor: &Corridor) -> Vec<Episode> {
     let text = format!("initial u0\naccept u_acc\nreject u_rej\n{machine}");
     let mut game = game_of(&text, corridor, shared()).unwrap();
-    let mut agents = agents(&game, &per_state().style(), 1);
+    let mut agents = agents(&game, &per_state().architecture(), 1);
     let explored = game.explore(300, &mut rng(3)).unwrap();
     let collected = game
         .collect(&mut agents, 300, &training(), &mut rng(3))
@@ -128,12 +149,12 @@ fn refuted(machine: &str, corridor: &Corridor) -> Vec<Episode> {
     let mut refuted = Vec::new();
     for episode in explored.into_iter().chain(collected.episodes) {
         if let Some(trace) = &episode.counterexample {
-            let disagreement = trace.disagreement(game.cast().machine());
+            let disagreement = trace.disagreement(game.assignment().bound_machine());
             assert!(disagreement.is_some(), "{episode:?}");
             assert_eq!(trace.kind(), episode.outcome.kind());
             refuted.push(episode);
         } else {
-            assert_eq!(episode.outcome, Outcome::OutOfTime);
+            assert_eq!(episode.outcome, EpisodeOutcome::OutOfTime);
         }
     }
     assert!(refuted.len() > 10);
@@ -163,14 +184,14 @@ fn a_machine_that_does_not_notice_the_goal_is_refuted() {
         "u0 -> u1 : key\nu1 -> u_acc : door and key",
         &Corridor::locked(),
     ) {
-        assert_eq!(episode.outcome, Outcome::Goal);
+        assert_eq!(episode.outcome, EpisodeOutcome::Goal);
     }
 }
 
 #[test]
 fn a_goal_mistaken_for_a_dead_end_is_refuted() {
     for episode in refuted("u0 -> u1 : key\nu1 -> u_rej : door", &Corridor::locked()) {
-        assert_eq!(episode.outcome, Outcome::Goal);
+        assert_eq!(episode.outcome, EpisodeOutcome::Goal);
     }
 }
 
@@ -182,7 +203,7 @@ fn the_observation_at_reset_counts() {
         assert_eq!(episode.steps(), 1);
         let trace = episode.counterexample.unwrap();
         let observed = match episode.outcome {
-            Outcome::Goal => 2,
+            EpisodeOutcome::Goal => 2,
             _ => 1,
         };
         assert_eq!(trace.steps().len(), observed);
@@ -208,7 +229,7 @@ fn exactly_the_episodes_that_were_asked_for_are_played() {
     let method = per_state();
     for choice in [Choice::Sample, Choice::Greedy] {
         let mut game = method.game(&Corridor::locked(), 5);
-        let mut agents = agents(&game, &method.style(), 1);
+        let mut agents = agents(&game, &method.architecture(), 1);
         let mut play = |episodes| {
             let config = PlayConfig {
                 episodes,
@@ -241,7 +262,7 @@ fn playing_is_deterministic_and_greedy_play_takes_no_chances() {
     let method = per_state();
     let play = |choice, seed| {
         let mut game = method.game(&Corridor::locked(), 5);
-        let mut agents = agents(&game, &method.style(), 1);
+        let mut agents = agents(&game, &method.architecture(), 1);
         let config = PlayConfig {
             episodes: 3,
             choice,
@@ -266,7 +287,7 @@ fn an_episode_does_not_depend_on_the_others() {
         };
         let play = |worlds| {
             let mut game = method.game(&Corridor::locked(), worlds);
-            let mut agents = agents(&game, &method.style(), 1);
+            let mut agents = agents(&game, &method.architecture(), 1);
             let mut played = game.play(&mut agents, config).unwrap();
             played.sort_by_key(|episode| (episode.world, episode.number));
             played
@@ -283,7 +304,7 @@ fn uniform_play_ignores_the_policies() {
     let corridor = Corridor::new(3, 1, false, 1);
     let method = Method::plain();
     let mut game = method.game(&corridor, 2000);
-    let mut agents = agents(&game, &method.style(), 1);
+    let mut agents = agents(&game, &method.architecture(), 1);
     let mut rate = |choice| {
         let config = PlayConfig {
             episodes: 1,
@@ -302,7 +323,7 @@ fn uniform_play_ignores_the_policies() {
 fn playing_stops_when_it_is_told_to() {
     let method = per_state();
     let mut game = method.game(&Corridor::locked(), 5);
-    let mut agents = agents(&game, &method.style(), 1);
+    let mut agents = agents(&game, &method.architecture(), 1);
     let config = PlayConfig {
         episodes: 3,
         choice: Choice::Uniform,
@@ -345,7 +366,7 @@ fn playing_in_the_middle_of_a_game_begins_with_new_episodes() {
             ..per_state()
         };
         let mut game = method.game(&Corridor::locked(), 5);
-        let mut agents = agents(&game, &method.style(), 1);
+        let mut agents = agents(&game, &method.architecture(), 1);
         let mut random = rng(1);
         game.collect(&mut agents, 3, &training(), &mut random)
             .unwrap();
@@ -390,16 +411,25 @@ fn rules_by_which_nobody_can_play_are_refused() {
     let alone = "initial u0\naccept u_acc\nu0 -> u_acc : door";
     let mut game = game_of(alone, &Corridor::locked(), unshaped).unwrap();
     let bound = key_then_door().bind(game.worlds().signature()).unwrap();
-    let cast = Cast::new(bound, Roles::PerState, Progress::Bits, game.worlds().spec());
-    assert!(game.recast(cast).is_err());
-    assert_eq!(game.cast().parts().len(), 1);
+    let assignment = AgentAssignment::new(
+        bound,
+        AssignmentMode::PerState,
+        ProgressEncoding::Bits,
+        game.worlds().spec(),
+    );
+    assert!(game.reassign(assignment).is_err());
+    assert_eq!(game.assignment().roles().len(), 1);
 }
 
 #[test]
 fn agents_that_do_not_fit_are_refused_by_name() {
     let method = per_state();
     let mut game = method.game(&Corridor::locked(), 2);
-    let mut elsewhere = agents(&method.game(&Corridor::open(), 2), &method.style(), 1);
+    let mut elsewhere = agents(
+        &method.game(&Corridor::open(), 2),
+        &method.architecture(),
+        1,
+    );
     let error = (game.collect(&mut elsewhere, 4, &training(), &mut rng(1))).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -418,11 +448,11 @@ fn agents_that_do_not_fit_are_refused_by_name() {
         ..Method::plain()
     };
     let mut game = recurrent.game(&Corridor::locked(), 2);
-    let style = NetworkStyle {
+    let architecture = Architecture {
         sequence: 4,
-        ..recurrent.style()
+        ..recurrent.architecture()
     };
-    let mut agents = agents(&game, &style, 1);
+    let mut agents = agents(&game, &architecture, 1);
     let error = game.collect(&mut agents, 6, &training(), &mut rng(1));
     assert!(error.unwrap_err().to_string().contains("whole sequences"));
 }
@@ -435,12 +465,17 @@ fn a_game_goes_on_with_another_machine() {
     let before: Vec<u64> = (0..3).map(|world| game.worlds().episode(world)).collect();
     let machine: Machine = "initial v\naccept acc\nv -> acc : door".parse().unwrap();
     let bound = machine.bind(game.worlds().signature()).unwrap();
-    let cast = Cast::new(bound, Roles::PerState, Progress::Bits, game.worlds().spec());
-    game.recast(cast).unwrap();
+    let assignment = AgentAssignment::new(
+        bound,
+        AssignmentMode::PerState,
+        ProgressEncoding::Bits,
+        game.worlds().spec(),
+    );
+    game.reassign(assignment).unwrap();
     for (world, before) in before.iter().enumerate() {
         assert_eq!(game.worlds().episode(world), before + 1);
     }
-    let mut agents = agents(&game, &per_state().style(), 1);
+    let mut agents = agents(&game, &per_state().architecture(), 1);
     assert_eq!(agents[0].name(), "v");
     let collected = game.collect(&mut agents, 10, &training(), &mut rng(1));
     assert_eq!(collected.unwrap().experience[0].len(), 30);
@@ -452,7 +487,7 @@ fn agents_learn_from_their_own_steps_alone() {
     let method = per_state();
     let fresh = || {
         let game = method.game(&Corridor::locked(), 8);
-        let agents = agents(&game, &method.style(), 1);
+        let agents = agents(&game, &method.architecture(), 1);
         (game, agents)
     };
     let (mut game, mut both) = fresh();

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use form_env::{Actions, GridWorlds, Maps, Split, Starts, Task, View, WorldOptions, Worlds};
-use form_rl::{Cast, Credit, Game, GameConfig, NetworkStyle, PpoConfig, Progress, Roles};
+use form_rl::{
+    AgentAssignment, Architecture, AssignmentMode, Credit, Game, GameConfig, PpoConfig,
+    ProgressEncoding,
+};
 
 pub fn worlds(view: View, count: usize) -> GridWorlds {
     let task = Arc::new(Task::builtin("all-yellow").unwrap());
@@ -19,9 +22,9 @@ pub fn worlds(view: View, count: usize) -> GridWorlds {
 /// Who plays, and how.
 #[derive(Clone)]
 pub struct Players {
-    pub roles: Roles,
+    pub roles: AssignmentMode,
     pub credit: Credit,
-    pub progress: Progress,
+    pub progress: ProgressEncoding,
     /// Units of memory.
     pub memory: usize,
 }
@@ -37,24 +40,24 @@ pub fn training() -> PpoConfig {
 impl Players {
     pub fn game(&self, worlds: GridWorlds) -> Game<GridWorlds> {
         let machine = worlds.task().truth().clone();
-        let cast = Cast::new(machine, self.roles, self.progress, worlds.spec());
+        let assignment = AgentAssignment::new(machine, self.roles, self.progress, worlds.spec());
         let config = GameConfig {
             credit: self.credit,
             shaping: true,
             gamma: 0.99,
         };
-        Game::new(worlds, cast, config, 2 * self.memory).unwrap()
+        Game::new(worlds, assignment, config, 2 * self.memory).unwrap()
     }
 
-    pub fn style(&self) -> NetworkStyle {
-        NetworkStyle {
+    pub fn architecture(&self) -> Architecture {
+        Architecture {
             filters: vec![3, 3],
             vector_units: 4,
             hidden: vec![8],
             memory: self.memory,
             sequence: 4,
             normalise: true,
-            ..NetworkStyle::default()
+            ..Architecture::default()
         }
     }
 }

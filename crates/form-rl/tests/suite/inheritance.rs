@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use form_rl::{Fate, Inheritance, Network};
+use form_rl::{Inheritance, Network, WeightOrigin};
 
 use crate::samples::{network, observations};
 
@@ -16,18 +16,18 @@ fn config(channels: usize, indicators: usize, units: usize) -> String {
     )
 }
 
-fn fates(inheritance: Vec<Inheritance>) -> BTreeMap<String, Fate> {
-    let pairs = inheritance.into_iter().map(|row| (row.tensor, row.fate));
+fn fates(inheritance: Vec<Inheritance>) -> BTreeMap<String, WeightOrigin> {
+    let pairs = inheritance.into_iter().map(|row| (row.tensor, row.origin));
     pairs.collect()
 }
 
-fn adapted(kept: usize, fresh: usize) -> Fate {
-    Fate::Adapted { kept, fresh }
+fn adapted(kept: usize, fresh: usize) -> WeightOrigin {
+    WeightOrigin::Adapted { kept, fresh }
 }
 
-fn fresh(reason: &str) -> Fate {
+fn fresh(reason: &str) -> WeightOrigin {
     let reason = reason.to_owned();
-    Fate::Fresh { reason }
+    WeightOrigin::Fresh { reason }
 }
 
 /// A network that has seen something.
@@ -50,7 +50,7 @@ fn the_same_network_is_loaded_whole() {
     let mut new = network(&config(2, 3, 3), 2);
     let fates = fates(new.inherit(&old, &[]));
     assert_eq!(fates.len(), 10 + 6);
-    assert!(fates.values().all(|fate| *fate == Fate::Loaded));
+    assert!(fates.values().all(|fate| *fate == WeightOrigin::Loaded));
     assert_eq!(new.weights(), old.weights());
     let folder = tempfile::tempdir().unwrap();
     let save = |network: &Network, name: &str| {
@@ -71,7 +71,7 @@ fn columns_go_where_the_list_says() {
     assert_eq!(fates["indicators.0.weight"], adapted(2, 2));
     assert_eq!(fates["normalisation.indicators.mean"], adapted(2, 2));
     for name in ["image.0.weight", "indicators.0.bias", "trunk.0.weight"] {
-        assert_eq!(fates[name], Fate::Loaded, "{name}");
+        assert_eq!(fates[name], WeightOrigin::Loaded, "{name}");
     }
     let (theirs, kept) = (indicators(&old, 2, 3), indicators(&before, 2, 4));
     for (row, found) in indicators(&new, 2, 4).chunks(4).enumerate() {
@@ -160,12 +160,12 @@ fn what_only_one_of_them_has_is_named() {
         fates["normalisation.machine.count"],
         fresh("the other network does not normalise it")
     );
-    assert_eq!(fates["actor.weight"], Fate::Loaded);
+    assert_eq!(fates["actor.weight"], WeightOrigin::Loaded);
     for name in [
         "image.0.weight",
         "indicators.0.bias",
         "normalisation.image.squares",
     ] {
-        assert_eq!(fates[name], Fate::Unused, "{name}");
+        assert_eq!(fates[name], WeightOrigin::Unused, "{name}");
     }
 }

@@ -1,6 +1,6 @@
 //! What the methods can learn, and what they cannot: a corridor, and one in which the right way depends on the past.
 
-use form_rl::{Credit, Roles};
+use form_rl::{AssignmentMode, Credit};
 
 use crate::corridor::{Corridor, Method, result};
 
@@ -42,7 +42,7 @@ fn it_is_solved_by_recurrent_ppo() {
 fn it_is_solved_by_one_agent_a_machine_state() {
     for credit in [Credit::Shared, Credit::HandOver] {
         let method = Method {
-            roles: Roles::PerState,
+            roles: AssignmentMode::PerState,
             credit,
             shaping: true,
             memory: 0,
@@ -55,7 +55,7 @@ fn it_is_solved_by_one_agent_a_machine_state() {
 #[test]
 fn it_is_solved_by_shares_of_the_last_reward_alone() {
     let method = Method {
-        roles: Roles::PerState,
+        roles: AssignmentMode::PerState,
         ..Method::plain()
     };
     expect_solved(&method, 40);
@@ -64,7 +64,7 @@ fn it_is_solved_by_shares_of_the_last_reward_alone() {
 #[test]
 fn it_is_solved_by_one_agent_that_is_shown_the_state() {
     let method = Method {
-        roles: Roles::Single,
+        roles: AssignmentMode::Single,
         shaping: true,
         ..Method::plain()
     };

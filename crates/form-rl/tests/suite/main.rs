@@ -1,4 +1,4 @@
-//! What the crate promises, seen from outside: one file a promise.
+//! Integration tests of the public interface, one file per property.
 
 #![allow(clippy::unwrap_used, reason = "in a test it is the assertion")]
 
@@ -10,11 +10,11 @@ mod grid;
 mod inheritance;
 mod learning;
 mod normalisation;
+mod observation_encoder;
 mod ppo;
 mod resume;
 mod samples;
 mod shapes;
-mod sight;
 mod sparse;
 mod threads;
 mod weights;

@@ -2,8 +2,8 @@
 //! and problems it has to solve.
 
 use form_rl::{
-    Adam, Batch, Ending, Engine, Error, Judged, Loss, Network, Outputs, PpoConfig, PpoLoss,
-    Samples, Trajectory, ValueClip, advantages, greedy, sample, update,
+    Adam, Batch, Engine, Error, Loss, LossInput, Network, Outputs, PpoConfig, PpoLoss, Samples,
+    Trajectory, TrajectoryEnd, ValueClip, gae, greedy, sample, update,
 };
 use rand::RngExt;
 
@@ -85,8 +85,8 @@ struct Total<'a>(PpoLoss<'a>);
 impl Loss for Total<'_> {
     type Sum = f64;
 
-    fn block(&self, judged: Judged<'_>) -> f64 {
-        self.0.block(judged).total / self.0.count as f64
+    fn block(&self, input: LossInput<'_>) -> f64 {
+        self.0.block(input).total / self.0.count as f64
     }
 }
 
@@ -152,7 +152,7 @@ fn one_sample(
         count: 1,
     };
     let (mut d_logits, mut d_values) = ([9.0; 2], [9.0]);
-    let sums = loss.block(Judged {
+    let sums = loss.block(LossInput {
         places: &[0],
         logits: &[3.0_f32.ln(), 0.0],
         values: &[value],
@@ -395,10 +395,10 @@ fn a_bandit_is_solved() {
             let trajectory = Trajectory {
                 rewards: &[reward],
                 values: &[outputs.values[place]],
-                ending: Ending::Terminated,
+                end: TrajectoryEnd::Terminated,
             };
             let here = place..=place;
-            advantages(
+            gae(
                 &trajectory,
                 config.gamma,
                 config.lambda,

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use form_env::{Copies, GridWorlds, Random, Stream, View, Worlds, generator};
 use form_rl::{
-    Agent, Checkpoint, Credit, Episode, Experience, Game, NetworkStyle, PpoConfig, Progress, Roles,
+    Agent, Architecture, AssignmentMode, Checkpoint, Credit, Episode, Experience, Game, PpoConfig,
+    ProgressEncoding,
 };
 
 use crate::corridor::{self, Corridor, Method};
@@ -82,25 +83,45 @@ fn run<W: Worlds>(
 }
 
 fn grids() -> Vec<Players> {
-    let players = |roles, credit, progress, memory| Players {
+    let slots = |roles, credit, progress, memory| Players {
         roles,
         credit,
         progress,
         memory,
     };
     vec![
-        players(Roles::PerState, Credit::Shared, Progress::Plane, 0),
-        players(Roles::PerState, Credit::HandOver, Progress::Bits, 0),
-        players(Roles::Single, Credit::Shared, Progress::Bits, 0),
-        players(Roles::Unaided, Credit::Shared, Progress::Bits, 4),
+        slots(
+            AssignmentMode::PerState,
+            Credit::Shared,
+            ProgressEncoding::Plane,
+            0,
+        ),
+        slots(
+            AssignmentMode::PerState,
+            Credit::HandOver,
+            ProgressEncoding::Bits,
+            0,
+        ),
+        slots(
+            AssignmentMode::Single,
+            Credit::Shared,
+            ProgressEncoding::Bits,
+            0,
+        ),
+        slots(
+            AssignmentMode::Unaided,
+            Credit::Shared,
+            ProgressEncoding::Bits,
+            4,
+        ),
     ]
 }
 
-fn run_grid(players: &Players, over: Option<&Path>) -> Seen {
-    let game = || -> Game<GridWorlds> { players.game(worlds(View::Planes, 40)) };
+fn run_grid(slots: &Players, over: Option<&Path>) -> Seen {
+    let game = || -> Game<GridWorlds> { slots.game(worlds(View::Planes, 40)) };
     run(
         game,
-        |game| corridor::agents(game, &players.style(), 5),
+        |game| corridor::agents(game, &slots.architecture(), 5),
         &training(),
         over,
     )
@@ -109,12 +130,12 @@ fn run_grid(players: &Players, over: Option<&Path>) -> Seen {
 /// Where episodes end all the time, are held back, and are about to be cut off by the limit of steps.
 fn run_corridor(method: &Method, over: Option<&Path>) -> Seen {
     let game = || -> Game<Copies<Corridor>> { method.game(&Corridor::new(5, 2, true, 17), 9) };
-    let style = NetworkStyle {
+    let architecture = Architecture {
         sequence: 4,
         normalise: true,
-        ..method.style()
+        ..method.architecture()
     };
-    let agents = |game: &Game<Copies<Corridor>>| corridor::agents(game, &style, 5);
+    let agents = |game: &Game<Copies<Corridor>>| corridor::agents(game, &architecture, 5);
     let seen = run(game, agents, &corridor::training(), over);
     assert!(seen.episodes.iter().any(Episode::is_success));
     assert!(!seen.episodes.iter().all(Episode::is_success));
@@ -129,17 +150,17 @@ fn corridors() -> Vec<Method> {
         memory,
     };
     vec![
-        method(Roles::PerState, Credit::Shared, 0),
-        method(Roles::PerState, Credit::HandOver, 0),
-        method(Roles::Single, Credit::Shared, 4),
-        method(Roles::Unaided, Credit::Shared, 4),
+        method(AssignmentMode::PerState, Credit::Shared, 0),
+        method(AssignmentMode::PerState, Credit::HandOver, 0),
+        method(AssignmentMode::Single, Credit::Shared, 4),
+        method(AssignmentMode::Unaided, Credit::Shared, 4),
     ]
 }
 
 #[test]
 fn a_run_on_the_grid_does_not_depend_on_the_number_of_threads() {
-    for players in grids() {
-        let run = || run_grid(&players, None);
+    for slots in grids() {
+        let run = || run_grid(&slots, None);
         assert_eq!(with_threads(1, run), with_threads(2, run));
     }
 }
@@ -148,8 +169,8 @@ fn a_run_on_the_grid_does_not_depend_on_the_number_of_threads() {
 fn a_run_on_the_grid_goes_on_as_if_it_had_not_been_saved() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.safetensors");
-    for players in grids() {
-        assert_eq!(run_grid(&players, None), run_grid(&players, Some(&path)));
+    for slots in grids() {
+        assert_eq!(run_grid(&slots, None), run_grid(&slots, Some(&path)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Made-up networks, observations and losses for the tests.
 
-use form_rl::{Judged, LayerConfig, Loss, Network, NetworkConfig};
+use form_rl::{LayerConfig, Loss, LossInput, Network, NetworkConfig};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -74,17 +74,17 @@ impl Weighted {
 impl Loss for Weighted {
     type Sum = f64;
 
-    fn block(&self, judged: Judged<'_>) -> f64 {
+    fn block(&self, input: LossInput<'_>) -> f64 {
         let mut sum = 0.0;
-        for (row, &place) in judged.places.iter().enumerate() {
+        for (row, &place) in input.places.iter().enumerate() {
             for action in 0..self.actions {
                 let weight = self.of_logits[place * self.actions + action];
-                judged.d_logits[row * self.actions + action] = weight;
-                let logit = judged.logits[row * self.actions + action];
+                input.d_logits[row * self.actions + action] = weight;
+                let logit = input.logits[row * self.actions + action];
                 sum += f64::from(weight) * f64::from(logit);
             }
-            judged.d_values[row] = self.of_values[place];
-            sum += f64::from(self.of_values[place]) * f64::from(judged.values[row]);
+            input.d_values[row] = self.of_values[place];
+            sum += f64::from(self.of_values[place]) * f64::from(input.values[row]);
         }
         sum
     }

@@ -145,11 +145,11 @@ fn batches_that_do_not_fit_are_refused() {
         steps,
         ..Batch::all(&[], &data)
     };
-    check_batch(TINY, &steps(0), "steps a sequence: 0 given, 1 needed");
+    check_batch(TINY, &steps(0), "steps per sequence: 0 given, 1 needed");
     check_batch(
         TINY,
         &steps(2),
-        "steps a sequence without a recurrent layer: 2 given, 1 needed",
+        "steps per sequence without a recurrent layer: 2 given, 1 needed",
     );
     check_batch(
         MEMORY,
@@ -173,7 +173,7 @@ fn batches_that_do_not_fit_are_refused() {
     check_batch(
         MEMORY,
         &states(2, 7),
-        "numbers of recurrent states: 7 given, 8 needed",
+        "numbers of hidden states: 7 given, 8 needed",
     );
     check_batch(
         MEMORY,

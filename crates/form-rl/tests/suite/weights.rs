@@ -142,13 +142,13 @@ fn files_of_other_networks_are_refused() {
             value_bias,
             ("trunk.0.bias", Dtype::F32, &[1])
         ]),
-        "tensor `trunk.0.bias` is not of this network"
+        "tensor `trunk.0.bias` does not belong to this network"
     );
     let (_folder, path) = folder();
     let views: [(&str, TensorView<'_>); 0] = [];
     fs::write(&path, safetensors::serialize(views, None).unwrap()).unwrap();
     let error = Network::load(&path).unwrap_err().to_string();
-    assert!(error.ends_with("its metadata have no `network`"), "{error}");
+    assert!(error.ends_with("its metadata has no `network`"), "{error}");
 }
 
 #[test]

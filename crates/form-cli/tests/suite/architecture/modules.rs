@@ -232,8 +232,8 @@ fn components(graph: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
     components.into_iter().collect()
 }
 
-/// The graph is read as it should be.
-mod on_made_up_sources {
+/// The graph of small crates.
+mod small_examples {
     use super::*;
 
     fn modules(files: &[(&str, &str)]) -> Modules {

@@ -12,10 +12,10 @@
     say(host, text);
   }
 
-  /** So often nobody may answer before the page gives up: a machine that slept, or a moment without an answer, is no end. */
+  /** The number of failed polls before the page gives up: a computer that slept must not end it. */
   const PATIENCE = 3;
 
-  /** Asks every so many seconds for as long as somebody answers. */
+  /** Polls for as long as the server answers. */
   function start(data, update) {
     if (!data.live) return;
     let before = null;

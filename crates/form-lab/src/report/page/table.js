@@ -58,7 +58,7 @@
     const bound = (one, sign, text) => (text === "–" || one.shortest_exact ? text : `${sign} ${text}`);
     const row = (one) => [
       one.held_out ? "held-out" : "training",
-      one.greedy ? "most likely" : "drawn",
+      one.greedy ? "greedy" : "sampled",
       one.when,
       count(one.episodes),
       share(one.success),

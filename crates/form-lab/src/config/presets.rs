@@ -1,0 +1,139 @@
+//! The values of the presets `paper` and `fast`.
+
+use form_rl::{
+    Activation, Architecture, AssignmentMode, Credit, Initial, PpoConfig, ProgressEncoding,
+};
+
+use super::{
+    ActionsName, EvaluationConfig, LearningConfig, Method, Preset, RunConfig, StartsName,
+    StopConfig, ViewName,
+};
+
+impl RunConfig {
+    /// The configuration of a preset for a task and a method.
+    pub fn new(task: &str, method: Method, preset: Preset) -> Self {
+        match preset {
+            Preset::Paper => Self::paper(task, method),
+            Preset::Fast => Self::fast(task, method),
+        }
+    }
+
+    fn paper(task: &str, method: Method) -> Self {
+        let per_state = method.assignment_mode() == AssignmentMode::PerState;
+        Self {
+            task: task.to_owned(),
+            method,
+            preset: Preset::Paper,
+            seed: 1,
+            iterations: 300,
+            layouts: 10,
+            worlds: 64,
+            view: ViewName::Symbols,
+            actions: ActionsName::All,
+            starts: StartsName::Anywhere,
+            progress: ProgressEncoding::Bits,
+            credit: Credit::Shared,
+            shaping: method.assignment_mode() != AssignmentMode::Unaided,
+            least_samples: 1024,
+            machine: None,
+            evaluation: EvaluationConfig::default(),
+            stop: StopConfig {
+                success: 2.0,
+                episodes: 100,
+                patience: 1,
+                crossing: 0.7,
+                fall: 0.1,
+            },
+            learning: LearningConfig {
+                time_limit: 3600,
+                ..LearningConfig::of(method)
+            },
+            ppo: match per_state {
+                true => PpoConfig::default(),
+                false => PpoConfig::single_policy(),
+            },
+            network: Architecture {
+                normalise: true,
+                memory: memory(method),
+                ..Architecture::default()
+            },
+            transfer: None,
+        }
+    }
+
+    fn fast(task: &str, method: Method) -> Self {
+        let unaided = method.roles() == Roles::Unaided;
+        let recurrent = method == Method::RecurrentPpo;
+        let ppo = PpoConfig {
+            gamma: 0.98,
+            learning_rate: 1e-3,
+            train_batch: 16_384,
+            minibatch: 512,
+            epochs: 3,
+            clip: 0.2,
+            value_clip: 10.0,
+            gradient_clip: 0.5,
+            kl_coefficient: 0.0,
+            ..PpoConfig::default()
+        };
+        Self {
+            preset: Preset::Fast,
+            iterations: 2000,
+            worlds: if unaided { 64 } else { 128 },
+            view: ViewName::Planes,
+            actions: ActionsName::Moves,
+            progress: ProgressEncoding::Plane,
+            credit: Credit::HandOver,
+            least_samples: 512,
+            stop: StopConfig {
+                success: 0.99,
+                episodes: 500,
+                patience: 3,
+                crossing: 1.0,
+                fall: 0.0,
+            },
+            learning: LearningConfig::of(method),
+            // Without a machine the only reward comes at the end of an episode, hundreds of steps away: long rollouts, no bootstrapping.
+            ppo: match unaided {
+                true => PpoConfig {
+                    gamma: 0.998,
+                    lambda: 1.0,
+                    train_batch: 65_536,
+                    minibatch: 256,
+                    epochs: 4,
+                    ..ppo
+                },
+                false => ppo,
+            },
+            network: Architecture {
+                activation: Activation::Relu,
+                initial: Initial::Orthogonal,
+                memory: if recurrent { 64 } else { 0 },
+                sequence: if recurrent { 64 } else { 32 },
+                ..Architecture::default()
+            },
+            ..Self::paper(task, method)
+        }
+    }
+}
+
+fn memory(method: Method) -> usize {
+    match method {
+        Method::RecurrentPpo => 256,
+        _ => 0,
+    }
+}
+
+impl LearningConfig {
+    /// Without quantifiers, a choice among objects takes several edges: as in the paper, propositional machines may have two
+    /// between two states.
+    fn of(method: Method) -> Self {
+        Self {
+            max_disjuncts: match method {
+                Method::Propositional => 2,
+                _ => 1,
+            },
+            ..Self::default()
+        }
+    }
+}

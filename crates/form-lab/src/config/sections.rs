@@ -1,0 +1,100 @@
+//! The sections of a configuration file: `evaluation`, `stop`, `learning` and `transfer`.
+
+use serde::{Deserialize, Serialize};
+
+/// The policies that a run starts from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransferConfig {
+    /// The task that they were trained in.
+    pub from: String,
+    /// Their checkpoint. A run keeps a copy of it in its folder.
+    pub checkpoint: String,
+    /// Which policies are trained further.
+    pub retrain: Retrain,
+}
+
+/// How the success of a run is measured: on fixed episodes, the same for the whole run, with actions sampled as in training, each
+/// played to its end. The first evaluation is made before training, the last one, on other episodes, after it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EvaluationConfig {
+    /// The episodes per evaluation.
+    pub episodes: usize,
+    /// The episodes of the last evaluation, which measures the success of the run. No decision depends on them.
+    pub final_episodes: usize,
+    /// The steps of all evaluations but the last, as a share of the steps of training. An evaluation is made as soon as this
+    /// budget allows it.
+    pub share: f64,
+}
+
+impl Default for EvaluationConfig {
+    fn default() -> Self {
+        Self {
+            episodes: 50,
+            final_episodes: 200,
+            share: 0.5,
+        }
+    }
+}
+
+/// When a run stops before its last iteration. Evaluations decide.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StopConfig {
+    /// The success rate at which a run has converged, in evaluations and then in fresh episodes. Above 1: never.
+    pub success: f64,
+    /// How many fresh episodes confirm it.
+    pub episodes: usize,
+    /// How many evaluations in a row must reach it.
+    pub patience: u64,
+    /// Appendix C of the paper: once the success rate has crossed this value, ...
+    pub crossing: f64,
+    /// ... the run stops if it falls by more than this share of its best value, confirmed by fresh episodes. 0: never.
+    pub fall: f64,
+}
+
+/// The machine learner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LearningConfig {
+    /// Random steps per world and iteration while no machine is known.
+    pub explore: usize,
+    /// How many counterexamples are kept per iteration, the shortest of each kind.
+    pub keep: usize,
+    /// The maximum number of states, without the accepting and the rejecting one.
+    pub max_states: usize,
+    /// The maximum number of edges between two states.
+    pub max_disjuncts: usize,
+    /// Whether the machine may have cycles.
+    pub cyclic: bool,
+    /// The time limit per machine in seconds.
+    pub time_limit: u64,
+}
+
+impl Default for LearningConfig {
+    fn default() -> Self {
+        Self {
+            explore: 1024,
+            keep: 60,
+            max_states: 10,
+            max_disjuncts: 1,
+            cyclic: false,
+            time_limit: 600,
+        }
+    }
+}
+
+/// Which policies are trained further.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Retrain {
+    /// No policy: zero-shot transfer.
+    None,
+    /// Policies of states whose `forall` ranges over other atoms now, and those that were not transferred completely.
+    Changed,
+    /// The policies of these states.
+    Named(Vec<String>),
+    /// All policies.
+    Full,
+}

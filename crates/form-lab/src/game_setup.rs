@@ -1,0 +1,53 @@
+//! From a configuration to a game that can be played: who acts in which machine state, and the options of the game.
+
+use anyhow::{Context, Result};
+use form_core::Machine;
+use form_env::Worlds;
+use form_rl::{AgentAssignment, AssignmentMode, Game, GameConfig};
+
+use crate::config::RunConfig;
+
+/// Who acts in which state of a machine, bound to the atoms of these worlds.
+pub(crate) fn assignment<W: Worlds>(
+    config: &RunConfig,
+    worlds: &W,
+    machine: &Machine,
+) -> Result<AgentAssignment> {
+    let roles = config.method.assignment_mode();
+    if roles == AssignmentMode::Unaided {
+        return Ok(AgentAssignment::unaided(worlds.signature(), worlds.spec())?);
+    }
+    let bound = machine.bind(worlds.signature()).with_context(|| {
+        format!(
+            "the machine {} does not fit what can be observed in the task {}",
+            machine.name(),
+            config.task
+        )
+    })?;
+    Ok(AgentAssignment::new(
+        bound,
+        roles,
+        config.progress,
+        worlds.spec(),
+    ))
+}
+
+/// The game of a run in these worlds.
+pub(crate) fn game<W: Worlds>(
+    config: &RunConfig,
+    worlds: W,
+    assignment: AgentAssignment,
+) -> Result<Game<W>> {
+    // An LSTM carries its cell and its hidden state from step to step.
+    let memory = 2 * config.network.memory;
+    Ok(Game::new(worlds, assignment, game_config(config), memory)?)
+}
+
+/// How the game of a run rewards its agents.
+pub(crate) fn game_config(config: &RunConfig) -> GameConfig {
+    GameConfig {
+        credit: config.credit,
+        shaping: config.shaping,
+        gamma: config.ppo.gamma,
+    }
+}

@@ -1,0 +1,298 @@
+//! One iteration of the joint loop, as the algorithm: collect, find counterexamples, relearn the machine or update the policies,
+//! evaluate, stop?
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use form_core::{Kind, Machine, Trace};
+use form_env::{Worlds, generator};
+use form_learn::{LearnOutcome, Limits, StopReason};
+use form_rl::{AssignmentMode, Episode, Experience, PpoReport};
+
+use super::timers::{Timers, timed};
+use super::{PolicyReuse, Purpose, Stalled, StopCause, Trainer, agents_for, stream};
+use crate::env_factory::EnvFactory;
+use crate::game_setup::assignment;
+use crate::metrics::{MetricsRow, PoliciesRow, TimingsRow};
+
+/// What one iteration brought.
+#[derive(Clone, Debug)]
+pub struct Iteration {
+    /// The row of `metrics.csv`.
+    pub metrics: MetricsRow,
+    /// The row of `timings.csv`.
+    pub timings: TimingsRow,
+    /// The rows of `policies.csv`.
+    pub policies: Vec<PoliciesRow>,
+    /// The machine that was learnt, if one was.
+    pub relearnt: Option<RelearntMachine>,
+    /// What is known of the reasons, if evaluations have stopped improving.
+    pub stalled: Option<Stalled>,
+    /// Why this was the last iteration, if it was.
+    pub stop_cause: Option<StopCause>,
+}
+
+/// A machine that was learnt.
+#[derive(Clone, Debug)]
+pub struct RelearntMachine {
+    /// The machine.
+    pub machine: Machine,
+    /// Whether it is proven minimal.
+    pub minimal: bool,
+    /// The counterexamples that were new.
+    pub counterexamples: Vec<Trace>,
+    /// How long the learner took.
+    pub time: Duration,
+    /// Which policies survived.
+    pub reused: Vec<PolicyReuse>,
+}
+
+/// What came of relearning.
+enum RelearnOutcome {
+    /// There is nothing to learn from yet.
+    NoGoalYet,
+    /// A machine that is consistent with all traces.
+    Machine(Box<RelearntMachine>),
+    /// The learner reached a limit first.
+    Stopped(StopReason),
+}
+
+/// What an iteration collected.
+struct Rollout {
+    episodes: Vec<Episode>,
+    /// One batch per agent; none while worlds are explored at random.
+    experience: Option<Vec<Experience>>,
+    /// Environment steps in all worlds together.
+    steps: usize,
+}
+
+impl<F: EnvFactory> Trainer<F> {
+    /// One iteration; nothing if it was interrupted. An interrupted run must be dropped: its last checkpoint counts.
+    pub fn iterate(&mut self) -> Result<Option<Iteration>> {
+        let mut timers = Timers::start();
+        let number = self.state.iteration + 1;
+        let learnt_to_act = self.has_policies();
+        let rollout = timed(&mut timers.rollout, || self.collect(number))?;
+        let counterexamples = self.counterexamples(&rollout.episodes);
+        let refuted = !counterexamples.is_empty() && self.config.method.learns_machine();
+
+        let mut relearnt = None;
+        let mut stop_cause = None;
+        let mut policies = Vec::new();
+        if refuted {
+            // The experience was collected with a wrong machine: policies learn nothing from it.
+            match timed(&mut timers.learning, || self.relearn(counterexamples))? {
+                RelearnOutcome::NoGoalYet => {}
+                RelearnOutcome::Machine(machine) => {
+                    // Only the learner, without new agents and episodes.
+                    timers.learning = machine.time;
+                    relearnt = Some(*machine);
+                }
+                RelearnOutcome::Stopped(StopReason::Interrupted) => return Ok(None),
+                RelearnOutcome::Stopped(reason) => stop_cause = Some(StopCause::NoMachine(reason)),
+            }
+        } else if let Some(experience) = rollout.experience {
+            match timed(&mut timers.update, || self.update(number, experience))? {
+                Some(rows) => policies = rows,
+                None => return Ok(None),
+            }
+        }
+
+        let trained = relearnt.is_some() || !policies.is_empty();
+        self.count(number, &rollout.episodes, rollout.steps);
+        self.state.evaluations.changed |= trained;
+        if learnt_to_act {
+            self.state.evaluations.training_steps += rollout.steps as u64;
+        }
+        if relearnt.is_some() {
+            self.state.forget_success();
+        }
+        let ended = rollout.episodes.len();
+        let check = timed(&mut timers.evaluation, || {
+            self.evaluate_and_check(rollout.steps, ended)
+        });
+        let Some(check) = check? else {
+            return Ok(None);
+        };
+        stop_cause = stop_cause.or(check.stop_cause);
+        if stop_cause.is_none() && number >= self.config.iterations {
+            stop_cause = Some(StopCause::OutOfIterations);
+        }
+        self.state.stop_cause.clone_from(&stop_cause);
+        Ok(Some(Iteration {
+            metrics: self.metrics(&rollout.episodes),
+            timings: timers.row(number, self.seconds(), rollout.steps),
+            policies,
+            relearnt,
+            stalled: check.stalled,
+            stop_cause,
+        }))
+    }
+
+    /// Whether there is anything to act on: a machine that can accept, or a method that uses none.
+    pub(super) fn has_policies(&self) -> bool {
+        self.config.method.assignment_mode() == AssignmentMode::Unaided
+            || self.game.assignment().can_accept()
+    }
+
+    /// Collects experience with the policies, or explores at random while no machine that can accept is known.
+    fn collect(&mut self, number: u64) -> Result<Rollout> {
+        let mut random = generator(self.config.seed, stream(Purpose::Rollout, number));
+        let (steps, episodes, experience) = if self.has_policies() {
+            let steps = self.config.steps();
+            let collected =
+                (self.game).collect(&mut self.agents, steps, &self.config.ppo, &mut random)?;
+            (steps, collected.episodes, Some(collected.experience))
+        } else {
+            let steps = self.config.learning.explore;
+            (steps, self.game.explore(steps, &mut random)?, None)
+        };
+        Ok(Rollout {
+            episodes,
+            experience,
+            steps: steps * self.config.worlds,
+        })
+    }
+
+    /// The counterexamples of an iteration: the shortest ones of every kind, without duplicates.
+    fn counterexamples(&mut self, episodes: &[Episode]) -> Vec<Trace> {
+        let mut found: Vec<Trace> = (episodes.iter())
+            .filter_map(|episode| episode.counterexample.clone())
+            .collect();
+        self.state.counterexamples += found.len() as u64;
+        found.sort_by_key(|trace| trace.steps().len());
+        let mut kept: Vec<Trace> = Vec::new();
+        let of = |kept: &[Trace], kind: Kind| kept.iter().filter(|t| t.kind() == kind).count();
+        for trace in found {
+            let most = self.config.learning.keep.div_ceil(3).max(1);
+            if of(&kept, trace.kind()) < most && !kept.contains(&trace) {
+                kept.push(trace);
+            }
+        }
+        kept
+    }
+
+    /// Learns the smallest machine consistent with all traces, once one of them reaches the goal or a given machine was wrong.
+    fn relearn(&mut self, found: Vec<Trace>) -> Result<RelearnOutcome> {
+        let mut new = Vec::new();
+        for trace in found {
+            if self.learner.add(&trace).is_some() {
+                self.traces.push(trace.clone());
+                new.push(trace);
+            }
+        }
+        // A machine that accepts too early hides the goals that would correct it: without a goal, no machine is better.
+        let goal_known = self.traces.iter().any(|trace| trace.kind() == Kind::Goal);
+        if !goal_known && !self.game.assignment().can_accept() {
+            return Ok(RelearnOutcome::NoGoalYet);
+        }
+        let limits = Limits {
+            max_states: self.config.learning.max_states,
+            time: Some(Duration::from_secs(self.config.learning.time_limit)),
+            interrupt: Some(self.interrupt.clone()),
+            ..Limits::default()
+        };
+        let start = Instant::now();
+        let (learnt, minimal) = match self.learner.learn(&limits)? {
+            LearnOutcome::Minimal(learnt) => (learnt, true),
+            LearnOutcome::Stopped {
+                reason: StopReason::Time | StopReason::Memory,
+                best: Some(best),
+                ..
+            } => (best, false),
+            LearnOutcome::Stopped { reason, .. } => return Ok(RelearnOutcome::Stopped(reason)),
+            LearnOutcome::Contradictory(pairs) => bail!(
+                "the labels of this world do not determine when the task is done: {} pairs of traces have the same observations and end differently",
+                pairs.len()
+            ),
+        };
+        let time = start.elapsed();
+        let next = assignment(&self.config, self.game.worlds(), &learnt.machine)?;
+        let actions = self.game.worlds().actions().len();
+        let old = (std::mem::take(&mut self.agents), self.game.assignment());
+        let (agents, reused) =
+            agents_for(&self.config, actions, &next, Some(old), &mut self.state)?;
+        self.agents = agents;
+        self.game.reassign(next)?;
+        self.state.relearnings += 1;
+        Ok(RelearnOutcome::Machine(Box::new(RelearntMachine {
+            machine: learnt.machine,
+            minimal,
+            counterexamples: new,
+            time,
+            reused,
+        })))
+    }
+
+    /// Updates every policy that has enough samples; nothing if it was interrupted.
+    fn update(
+        &mut self,
+        number: u64,
+        experience: Vec<Experience>,
+    ) -> Result<Option<Vec<PoliciesRow>>> {
+        let mut rows = Vec::new();
+        for (place, (agent, experience)) in self.agents.iter_mut().zip(experience).enumerate() {
+            if self.interrupt.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let update = stream(Purpose::Update, number << 12 | place as u64);
+            let mut random = generator(self.config.seed, update);
+            let least = self.config.least_samples;
+            let learnt = agent.learn(experience, &self.config.ppo, least, &mut random);
+            let learnt = learnt.with_context(|| format!("the policy of state {}", agent.name()))?;
+            if let Some((samples, report)) = learnt {
+                rows.push(policies_row(number, agent.name(), samples, &report));
+            }
+        }
+        Ok(Some(rows))
+    }
+
+    /// Counts an iteration that is complete but for its evaluation.
+    fn count(&mut self, number: u64, episodes: &[Episode], steps: usize) {
+        self.state.iteration = number;
+        self.state.steps += steps as u64;
+        self.state.episodes += episodes.len() as u64;
+        self.state.traces = self.traces.len() as u64;
+    }
+
+    /// The row of the last iteration, in which these training episodes ended.
+    pub(super) fn metrics(&self, episodes: &[Episode]) -> MetricsRow {
+        let count = episodes.len() as f64;
+        let mean = |value: &dyn Fn(&Episode) -> f64| {
+            (count > 0.0).then(|| episodes.iter().map(value).sum::<f64>() / count)
+        };
+        let (machine, state) = (self.machine(), &self.state);
+        let mut row = MetricsRow {
+            iteration: state.iteration,
+            steps: state.steps,
+            episodes: episodes.len() as u64,
+            ended_success: mean(&|episode| f64::from(u8::from(episode.is_success()))),
+            ended_length: mean(&|episode| episode.steps() as f64),
+            shaped_return: mean(&|episode| episode.total_reward),
+            states: machine.states().len() as u64,
+            edges: machine.edges().len() as u64,
+            relearnings: state.relearnings,
+            counterexamples: state.counterexamples,
+            traces: self.traces.len() as u64,
+            ..MetricsRow::default()
+        };
+        row.set_evaluation(state.evaluation_of_this_iteration());
+        row
+    }
+}
+
+fn policies_row(iteration: u64, state: &str, samples: usize, report: &PpoReport) -> PoliciesRow {
+    let some = |value: f32| Some(f64::from(value));
+    PoliciesRow {
+        iteration,
+        state: state.to_owned(),
+        samples: samples as u64,
+        policy_loss: some(report.policy_loss),
+        value_loss: some(report.value_loss),
+        entropy: some(report.entropy),
+        kl: some(report.kl),
+        clipped: some(report.clipped),
+        gradient: some(report.gradient),
+    }
+}

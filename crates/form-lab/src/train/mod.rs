@@ -1,0 +1,233 @@
+//! The joint loop (Appendix B of the paper): collect experience, find counterexamples, relearn the machine or update the policies,
+//! evaluate, stop.
+//!
+//! A run starts from a machine without edges, and agents act at random. Every episode that the machine misjudges is a
+//! counterexample; after an iteration with new ones, the smallest machine consistent with all kept traces is learnt. `iterate` is
+//! the loop's body; `policy_reuse` decides which policies survive a new machine; `evaluations` measures success while the run
+//! trains, and `stop` decides whether it is over. `train_state` is what a checkpoint keeps. Nothing here touches a file.
+
+mod evaluations;
+mod iterate;
+mod policy_reuse;
+mod stop;
+mod timers;
+mod train_state;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use form_core::{Machine, Trace};
+use form_env::{Split, Stream, Worlds, generator};
+use form_learn::{Learner, Options};
+use form_rl::{Agent, AgentAssignment, Checkpoint, Game, nothing_known};
+
+pub use self::iterate::{Iteration, RelearntMachine};
+pub(crate) use self::policy_reuse::column_maps;
+pub use self::policy_reuse::{PolicyReuse, reuse_policies};
+pub use self::stop::Stalled;
+pub(crate) use self::train_state::{CheckpointMetadata, MAP_ORDER};
+pub use self::train_state::{StopCause, TrainState};
+
+use self::evaluations::FixedEpisodes;
+use crate::config::{Method, RunConfig};
+use crate::env_factory::EnvFactory;
+use crate::game_setup::{assignment, game};
+
+/// A run in memory.
+pub struct Trainer<F: EnvFactory> {
+    config: RunConfig,
+    envs: F,
+    game: Game<F::Worlds>,
+    agents: Vec<Agent>,
+    learner: Learner,
+    traces: Vec<Trace>,
+    state: TrainState,
+    interrupt: Arc<AtomicBool>,
+    since: Instant,
+    /// The seconds of training before the run was resumed.
+    before: f64,
+    /// The starts of the evaluation episodes and the success of random play on them, once they are needed.
+    fixed: Option<FixedEpisodes>,
+}
+
+/// What random numbers are used for; each purpose has its own streams.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Rollout = 1,
+    Update = 2,
+    NewAgent = 3,
+}
+
+fn stream(purpose: Purpose, number: u64) -> Stream {
+    Stream::Other((purpose as u64) << 48 | number)
+}
+
+impl<F: EnvFactory> Trainer<F> {
+    /// A new run.
+    pub fn new(config: RunConfig, envs: F, interrupt: Arc<AtomicBool>) -> Result<Self> {
+        config.check()?;
+        let worlds = envs.worlds(config.worlds, config.seed, Split::Training)?;
+        let machine = first_machine(&config, &envs)?;
+        let assignment = assignment(&config, &worlds, &machine)?;
+        let learner = Learner::new(worlds.signature(), &learner_options(&config));
+        let mut state = TrainState::default();
+        let actions = worlds.actions().len();
+        let (agents, _) = agents_for(&config, actions, &assignment, None, &mut state)?;
+        Ok(Self {
+            game: game(&config, worlds, assignment)?,
+            learner,
+            envs,
+            agents,
+            traces: Vec::new(),
+            state,
+            interrupt,
+            since: Instant::now(),
+            before: 0.0,
+            fixed: None,
+            config,
+        })
+    }
+
+    /// Resumes a run from a checkpoint. `traces` are those that had been kept by then, `seconds` is the training time.
+    pub(crate) fn resume(
+        config: RunConfig,
+        envs: F,
+        interrupt: Arc<AtomicBool>,
+        checkpoint: &Checkpoint,
+        traces: Vec<Trace>,
+        seconds: f64,
+    ) -> Result<Self> {
+        let metadata = CheckpointMetadata::of(checkpoint)?;
+        let mut run = Self::new(config, envs, interrupt)?;
+        let assignment = assignment(&run.config, run.game.worlds(), &checkpoint.machine)?;
+        run.agents = checkpoint.agents(&run.config.ppo)?;
+        run.game.reassign(assignment)?;
+        // Version 0.1 assigned maps to worlds in another order: its worlds begin new episodes.
+        if metadata.map_order == MAP_ORDER {
+            checkpoint.restore(&mut run.game)?;
+        }
+        for trace in &traces {
+            run.learner.add(trace);
+        }
+        run.traces = traces;
+        run.state = metadata.state;
+        // The run has been given more iterations since.
+        if run.state.stop_cause == Some(StopCause::OutOfIterations)
+            && run.state.iteration < run.config.iterations
+        {
+            run.state.stop_cause = None;
+        }
+        run.before = seconds;
+        Ok(run)
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &RunConfig {
+        &self.config
+    }
+
+    /// The factory of its worlds.
+    pub fn envs(&self) -> &F {
+        &self.envs
+    }
+
+    /// The current machine.
+    pub fn machine(&self) -> &Machine {
+        self.game.assignment().machine()
+    }
+
+    /// The game.
+    pub fn game(&self) -> &Game<F::Worlds> {
+        &self.game
+    }
+
+    /// The agents.
+    pub fn agents(&self) -> &[Agent] {
+        &self.agents
+    }
+
+    /// The agents, to load policies into them or to freeze them.
+    pub fn agents_mut(&mut self) -> &mut [Agent] {
+        &mut self.agents
+    }
+
+    /// The traces that were kept.
+    pub fn traces(&self) -> &[Trace] {
+        &self.traces
+    }
+
+    /// How far the run has come.
+    pub fn state(&self) -> &TrainState {
+        &self.state
+    }
+
+    /// Writes a checkpoint.
+    pub fn save(&self, path: &std::path::Path) -> Result<()> {
+        let metadata = CheckpointMetadata::new(&self.state, &self.config, self.envs.task_file())?;
+        let metadata = serde_json::to_string(&metadata)?;
+        let next = stream(Purpose::Rollout, self.state.iteration + 1);
+        let random = generator(self.config.seed, next);
+        Ok(Checkpoint::save(
+            path,
+            &self.game,
+            &self.agents,
+            &random,
+            &metadata,
+        )?)
+    }
+
+    /// Seconds of training, including those before the run was resumed.
+    fn seconds(&self) -> f64 {
+        self.before + self.since.elapsed().as_secs_f64()
+    }
+}
+
+/// The machine that a run starts with.
+fn first_machine<F: EnvFactory>(config: &RunConfig, envs: &F) -> Result<Machine> {
+    if let Some(text) = &config.machine {
+        return text
+            .parse()
+            .context("the machine of the configuration (--machine, or `machine` in config.toml)");
+    }
+    match config.method {
+        Method::Handcrafted => (envs.truth().cloned()).context(
+            "the method `handcrafted` needs a machine, and this world has none: name one with --machine",
+        ),
+        _ => Ok(nothing_known()?),
+    }
+}
+
+fn learner_options(config: &RunConfig) -> Options {
+    Options {
+        first_order: config.method != Method::Propositional,
+        max_disjuncts: config.learning.max_disjuncts,
+        cyclic: config.learning.cyclic,
+        ..Options::default()
+    }
+}
+
+/// The agents of a machine: those of the old one whose sub-task survives, and new ones.
+fn agents_for(
+    config: &RunConfig,
+    actions: usize,
+    assignment: &AgentAssignment,
+    old: Option<(Vec<Agent>, &AgentAssignment)>,
+    state: &mut TrainState,
+) -> Result<(Vec<Agent>, Vec<PolicyReuse>)> {
+    reuse_policies(assignment, old, |role| {
+        let number = state.agents_created;
+        state.agents_created += 1;
+        let mut random = generator(config.seed, stream(Purpose::NewAgent, number));
+        let network = config.network.network(&role.encoder, actions);
+        let sequence = config.network.sequence;
+        let agent = Agent::new(&role.name, &network, sequence, &config.ppo, &mut random);
+        agent.with_context(|| {
+            format!(
+                "the settings of `network` do not fit these worlds; a small room needs fewer `network.filters` than {:?}",
+                config.network.filters
+            )
+        })
+    })
+}

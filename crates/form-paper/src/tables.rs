@@ -1,0 +1,160 @@
+//! The tables of experiments: `runs.csv` with one row per run, and a summary with one row per group of runs that differ only in
+//! their seeds.
+//!
+//! Groups are summed up by the interquartile mean over their runs, with the 95 % interval of a stratified bootstrap, as rliable does.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use form_lab::{Evaluation, RunResult, mean};
+
+use crate::findings::groups;
+use crate::plan::Experiment;
+use crate::runner::RunOutcome;
+use crate::statistics::{CONFIDENCE, bootstrap_interval, interquartile_mean};
+
+/// What the columns of the table mean.
+pub(crate) const TABLE_NOTES: &str = "Numbers are interquartile means over the runs, with the 95 % interval of a stratified bootstrap in brackets. Success is that of the last evaluation of a run: all episodes count that were started, on the maps of the training. *Random* is the success of uniformly random actions on the same episodes. The last column but one compares the steps of successful episodes with those of shortest solutions from the same starts.";
+
+/// The program versions that made the runs.
+pub(crate) fn versions(outcomes: &[RunOutcome]) -> String {
+    let results = outcomes.iter().filter_map(|one| one.result.as_ref());
+    let versions: BTreeSet<&str> = results.map(|result| result.version.as_str()).collect();
+    let versions: Vec<&str> = versions.into_iter().collect();
+    match versions.as_slice() {
+        [] => "No run is done.".to_owned(),
+        versions => format!("The runs were made with form {}.", versions.join(" and ")),
+    }
+}
+
+/// One row per run.
+pub(crate) fn runs_csv(outcomes: &[RunOutcome]) -> Result<String> {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    out.write_record([
+        "run",
+        "task",
+        "method",
+        "seed",
+        "ending",
+        "success",
+        "evaluated",
+        "random",
+        "length",
+        "shortest",
+        "ratio",
+        "iterations",
+        "steps",
+        "seconds",
+        "states",
+        "edges",
+        "relearnings",
+        "counterexamples",
+        "traces",
+        "learning_seconds",
+        "last_learning_seconds",
+        "version",
+    ])?;
+    for RunOutcome { run, result } in outcomes {
+        let Some(result) = result else { continue };
+        let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        let evaluation = result.evaluation.as_ref();
+        let of = |value: fn(&Evaluation) -> Option<f64>| number(evaluation.and_then(value));
+        out.write_record([
+            run.name.clone(),
+            result.task.clone(),
+            result.method.to_string(),
+            result.seed.to_string(),
+            result.ending.clone(),
+            number(result.success),
+            evaluation.map_or(String::new(), |found| found.episodes.to_string()),
+            of(|found| found.random),
+            of(|found| Some(found.length)),
+            of(|found| found.shortest),
+            of(|found| found.ratio),
+            result.iterations.to_string(),
+            result.steps.to_string(),
+            format!("{:.1}", result.seconds),
+            result.states.to_string(),
+            result.edges.to_string(),
+            result.relearnings.to_string(),
+            result.counterexamples.to_string(),
+            result.traces.to_string(),
+            format!("{:.4}", result.learning_seconds),
+            number(result.last_learning_seconds),
+            result.version.clone(),
+        ])?;
+    }
+    Ok(String::from_utf8(out.into_inner()?)?)
+}
+
+/// One row per group of runs.
+pub fn results_table(experiments: &[Experiment], outcomes: &[RunOutcome]) -> String {
+    let mut text = "| experiment | runs | converged | steps until then | success | random | steps ÷ shortest | machine |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+    for experiment in experiments {
+        for (group, label) in groups(*experiment) {
+            let results: Vec<&RunResult> = (outcomes.iter())
+                .filter(|outcome| outcome.is_of(experiment.as_str(), group))
+                .filter_map(|outcome| outcome.result.as_ref())
+                .collect();
+            if !results.is_empty() {
+                let _ = writeln!(text, "{}", row(experiment.as_str(), label, &results));
+            }
+        }
+    }
+    text
+}
+
+/// A group of runs, at least one.
+fn row(experiment: &str, label: &str, results: &[&RunResult]) -> String {
+    let converged: Vec<f64> = (results.iter())
+        .filter(|result| result.ending == "converged")
+        .map(|result| result.steps as f64 / 1e6)
+        .collect();
+    let evaluations = || {
+        results
+            .iter()
+            .filter_map(|result| result.evaluation.as_ref())
+    };
+    let rates: Vec<f64> = results.iter().filter_map(|result| result.success).collect();
+    // Runs that version 0.1 made are not compared with others.
+    let rates = if rates.len() == results.len() {
+        rates
+    } else {
+        Vec::new()
+    };
+    let random: Vec<f64> = evaluations().filter_map(|found| found.random).collect();
+    let ratios: Vec<f64> = evaluations().filter_map(|found| found.ratio).collect();
+    let exact = evaluations().all(|found| found.shortest_exact);
+    let dash = || "–".to_owned();
+    let machine = match results.first() {
+        Some(first) if first.machine.is_some() => {
+            format!("{} states, {} edges", first.states, first.edges)
+        }
+        _ => dash(),
+    };
+    format!(
+        "| {experiment}: {label} | {} | {} | {} | {} | {} | {} | {machine} |",
+        results.len(),
+        converged.len(),
+        summary(&converged, |steps| format!("{steps:.2}")).map_or_else(dash, |text| text + " M"),
+        summary(&rates, |rate| format!("{:.1}", 100.0 * rate))
+            .map_or_else(dash, |text| text + " %"),
+        mean(&random).map_or_else(dash, |rate| format!("{:.1} %", 100.0 * rate)),
+        summary(&ratios, |ratio| format!("{ratio:.2}")).map_or_else(dash, |text| match exact {
+            true => text,
+            false => format!("at most {text}"),
+        }),
+    )
+}
+
+/// `0.95 [0.82–1.05]`: the interquartile mean, and the interval where there are several runs.
+fn summary(values: &[f64], text: impl Fn(f64) -> String) -> Option<String> {
+    let middle = text(interquartile_mean(values)?);
+    let strata = [values.to_vec()];
+    let interval = bootstrap_interval(&strata, interquartile_mean, CONFIDENCE);
+    Some(match interval.filter(|_| values.len() > 1) {
+        Some(interval) => format!("{middle} [{}–{}]", text(interval.low), text(interval.high)),
+        None => middle,
+    })
+}
