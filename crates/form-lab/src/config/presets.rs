@@ -62,7 +62,7 @@ impl RunConfig {
     }
 
     fn fast(task: &str, method: Method) -> Self {
-        let unaided = method.roles() == Roles::Unaided;
+        let unaided = method.assignment_mode() == AssignmentMode::Unaided;
         let recurrent = method == Method::RecurrentPpo;
         let ppo = PpoConfig {
             gamma: 0.98,
