@@ -130,7 +130,7 @@ pub fn begin_transfer<A: EnvFactory>(
         }
         write_atomically(&origin, bytes)
     };
-    let session = Session::begin_keeping(config, envs, path, interrupt, prepare, keep)?;
+    let session = Session::begin_with(config, envs, path, interrupt, prepare, keep)?;
     Ok((session, report))
 }
 

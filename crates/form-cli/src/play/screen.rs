@@ -21,7 +21,7 @@ const TRACE: usize = 6;
 /// Draws everything.
 pub fn draw(frame: &mut ratatui::Frame<'_>, game: &Game) {
     let title = format!("{}, map {}", game.world().task().name(), game.map());
-    let keys = " ← → turn  ↑ walk  p d t e pickup drop toggle done  r restart  n next map  q quit";
+    let keys = " ← → turn  ↑ walk  p d t e pickup drop toggle done  r again  n next map  q quit";
     draw_with(frame, game, &title, keys);
 }
 

@@ -151,7 +151,7 @@ impl Watch {
             false => format!("step {} of {}", self.step, self.recording.steps()),
         };
         let keys = format!(
-            " {ended}   space {}  ← → step  + - speed {}/s  r restart  n next map  q quit",
+            " {ended}   space {}  ← → step  + - speed {}/s  r again  n next map  q quit",
             if self.plays { "pause" } else { "play" },
             SPEEDS[self.speed]
         );

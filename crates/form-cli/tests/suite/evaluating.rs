@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::runs::{assert_same, contents, lasting, run, train, workshop};
+use crate::runs::{assert_same, contents, lasting, run, task_folder, train};
 
 /// A quick run in `run`, and the task `more.toml` with more of what it is about.
 fn trained(more: &str) -> tempfile::TempDir {
-    let folder = workshop();
+    let folder = task_folder();
     let outcome = train(folder.path(), 4, more);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let task = fs::read_to_string(folder.path().join("tiny.toml")).unwrap();
@@ -41,7 +41,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn both_commands_help_with_examples() {
-    let folder = workshop();
+    let folder = task_folder();
     for name in ["eval", "transfer"] {
         let help = done(folder.path(), &format!("{name} --help"));
         assert!(help.contains(&format!("\n  form {name} runs/")), "{help}");
@@ -146,7 +146,7 @@ fn what_cannot_be_measured_is_refused() {
     refused("run has no checkpoint any more, and the run is over");
     let outcome = run(path, "eval run --episodes 5 --require-success 2");
     assert!(
-        outcome.stderr.contains("expected a share"),
+        outcome.stderr.contains("expected a rate"),
         "{}",
         outcome.stderr
     );
@@ -200,7 +200,7 @@ fn partial_training_says_what_it_trains_and_why() {
         "1 adapted, 0 fresh; trained further: it waits for other atoms (new: red(o2), red(o3))",
         "  indicators.0.weight: adapted, 2 columns kept, 2 fresh",
         "  trunk.0.weight: loaded",
-        "0 adapted, 0 fresh; not trained further: it waits for what it waited for",
+        "0 adapted, 0 fresh; not trained further: it waits for the same atoms as before",
         "run folder: new",
     ] {
         assert!(outcome.stderr.contains(said), "{said}: {}", outcome.stderr);
@@ -239,7 +239,7 @@ fn partial_training_says_what_it_trains_and_why() {
 }
 
 #[test]
-fn runs_without_a_policy_a_state_are_transferred_too() {
+fn runs_without_one_policy_per_state_are_transferred_too() {
     for method in ["single-policy", "ppo", "recurrent-ppo"] {
         let memory = if method == "recurrent-ppo" {
             "--set network.memory=4"
@@ -284,20 +284,20 @@ fn what_cannot_be_transferred_is_refused_before_there_is_a_folder() {
         ),
         (
             "transfer run --task more.toml --policies u0,u9",
-            "there is no policy `u9`; there are: ",
+            "unknown policy `u9`; known policies: ",
         ),
         (
             "transfer run --task more.toml --policies u0 --retrain full",
-            "leave --retrain out",
+            "remove --retrain",
         ),
         ("transfer run --task more.toml --retrain some", "partial"),
         (
             "transfer run --task more.toml --episodes 5",
-            "belong to --retrain none",
+            "need --retrain none",
         ),
         (
             "transfer run --task more.toml --set gamma=1",
-            "there is no setting",
+            "unknown setting",
         ),
         (
             "transfer run --task more.toml --out run",

@@ -11,7 +11,7 @@ use form_env::{Stream, generator};
 use rand::RngExt;
 
 use crate::binary::{command, form};
-use crate::runs::{arguments, assert_same, contents, lasting, run, stopped, train, workshop};
+use crate::runs::{arguments, assert_same, contents, lasting, run, stopped, task_folder, train};
 
 /// What can be told of a folder from outside: its files and how long they are.
 fn look(run: &Path) -> BTreeMap<String, u64> {
@@ -34,13 +34,13 @@ fn look(run: &Path) -> BTreeMap<String, u64> {
 /// Twenty times the run is killed, each time after its folder has changed so and so often: in the middle of writing, often.
 #[test]
 fn killed_at_any_moment_it_goes_on_to_the_same_result() {
-    let folder = workshop();
+    let folder = task_folder();
     assert_eq!(train(folder.path(), 12, "").code, Some(0));
     let undisturbed = lasting(&folder.path().join("run"));
     let mut random = generator(1, Stream::Other(1));
     let (mut kills, mut finished, mut resumed) = (0, 0, 0);
     while kills < 20 || finished == 0 {
-        let folder = workshop();
+        let folder = task_folder();
         let path = folder.path().join("run");
         loop {
             let going_on = path.join("config.toml").exists();
@@ -93,7 +93,7 @@ fn killed_at_any_moment_it_goes_on_to_the_same_result() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_says_how_to_go_on() {
-    let folder = workshop();
+    let folder = task_folder();
     for signal in ["INT", "TERM"] {
         let path = folder.path().join("run");
         let mut arguments = arguments(1_000_000, "");
@@ -130,7 +130,7 @@ fn an_interrupted_run_says_how_to_go_on() {
 
 #[test]
 fn two_processes_do_not_train_into_one_folder() {
-    let folder = workshop();
+    let folder = task_folder();
     let mut arguments = arguments(1_000_000, "");
     arguments.retain(|argument| argument != "--quiet");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -163,11 +163,11 @@ fn two_processes_do_not_train_into_one_folder() {
 #[cfg(unix)]
 #[test]
 fn a_full_disk_loses_nothing() {
-    let whole = workshop();
+    let whole = task_folder();
     assert_eq!(train(whole.path(), 12, "").code, Some(0));
     let undisturbed = lasting(&whole.path().join("run"));
     let checkpoint = undisturbed["checkpoints/final.safetensors"].len();
-    let folder = workshop();
+    let folder = task_folder();
     let path = folder.path().join("run");
     let mut failures = 0;
     // At first not even a table fits, and at last a checkpoint does.
@@ -215,7 +215,7 @@ fn a_full_disk_loses_nothing() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_folder_that_can_only_be_read_is_an_error_that_names_it() {
-    let folder = workshop();
+    let folder = task_folder();
     let outcome = run(folder.path(), "train tiny.toml --out /sys/form-run");
     assert_eq!(outcome.code, Some(2));
     assert!(
@@ -251,7 +251,7 @@ const LATEST: &str = "checkpoints/latest.safetensors";
 
 #[test]
 fn a_damaged_checkpoint_is_refused() {
-    let name = &["run/checkpoints/latest.safetensors", "cannot go on"][..];
+    let name = &["run/checkpoints/latest.safetensors", "cannot resume"][..];
     for place in [3, 100, 1000, 9000] {
         refused(
             |run| edit(&run.join(LATEST), |bytes| bytes[place] ^= 0x10),
@@ -317,7 +317,7 @@ fn missing_machines_and_traces_are_named() {
     );
     refused(
         |run| fs::write(run.join("traces.jsonl"), "").unwrap(),
-        &[traces, "0 traces, and the checkpoint was made with"],
+        &[traces, "0 traces, but the checkpoint was made with"],
     );
     refused(
         |run| fs::remove_file(run.join("task.toml")).unwrap(),
@@ -359,7 +359,7 @@ fn a_changed_configuration_is_refused() {
 /// A remark in the configuration is no change of it, and half a row at the end of a table no loss.
 #[test]
 fn what_does_not_matter_is_no_obstacle() {
-    let whole = workshop();
+    let whole = task_folder();
     assert_eq!(train(whole.path(), 4, "").code, Some(0));
     let (folder, path) = stopped();
     for table in ["metrics.csv", "timings.csv", "policies.csv"] {
@@ -385,7 +385,7 @@ fn what_does_not_matter_is_no_obstacle() {
 
 #[test]
 fn a_policy_that_breaks_is_named_and_the_run_stays() {
-    let folder = workshop();
+    let folder = task_folder();
     let outcome = train(folder.path(), 50, "--set ppo.learning_rate=1e38");
     assert_eq!(outcome.code, Some(2));
     for part in [

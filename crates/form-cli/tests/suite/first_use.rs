@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::binary::{command, fixtures, form};
-use crate::runs::{assert_same, contents, lasting, run, stopped, train, workshop};
+use crate::runs::{assert_same, contents, lasting, run, stopped, task_folder, train};
 
 /// That a command line is refused with all of these words, and without these.
 fn refused(folder: &Path, line: &str, with: &[&str], without: &[&str]) {
@@ -24,12 +24,12 @@ fn refused(folder: &Path, line: &str, with: &[&str], without: &[&str]) {
 
 #[test]
 fn wrong_values_are_refused_for_what_they_are() {
-    let folder = workshop();
+    let folder = task_folder();
     let path = folder.path();
     refused(
         path,
         "train --live tiny.toml",
-        &["a task stands before --live"],
+        &["name the task before --live"],
         &[],
     );
     for line in [
@@ -61,7 +61,7 @@ fn wrong_values_are_refused_for_what_they_are() {
 
 #[test]
 fn a_machine_that_does_not_fit_is_named_with_its_task() {
-    let folder = workshop();
+    let folder = task_folder();
     let machine = "machine m\ninitial u0\naccept u1\nu0 -> u1 : pink(o9)\n";
     fs::write(folder.path().join("pink.form"), machine).unwrap();
     refused(
@@ -74,7 +74,7 @@ fn a_machine_that_does_not_fit_is_named_with_its_task() {
 
 #[test]
 fn errors_of_the_system_are_said_once() {
-    let folder = workshop();
+    let folder = task_folder();
     let path = folder.path();
     let once = "there is no such file or folder";
     for line in [
@@ -111,7 +111,7 @@ fn the_usage_of_training_says_how_to_go_on() {
 
 #[test]
 fn tasks_are_machines() {
-    let folder = workshop();
+    let folder = task_folder();
     let path = folder.path();
     let shown = run(path, "show all-yellow");
     assert!(
@@ -145,10 +145,10 @@ fn tasks_are_machines() {
 
 #[test]
 fn a_run_that_had_too_few_iterations_is_given_more() {
-    let whole = workshop();
+    let whole = task_folder();
     assert_eq!(train(whole.path(), 7, "").code, Some(0));
     let expected = lasting(&whole.path().join("run"));
-    let folder = workshop();
+    let folder = task_folder();
     assert_eq!(train(folder.path(), 4, "").code, Some(0));
     let path = folder.path().join("run");
     let over = run(folder.path(), "train --resume run --quiet");
@@ -166,7 +166,7 @@ fn a_run_that_had_too_few_iterations_is_given_more() {
         refused(
             folder.path(),
             &line,
-            &["has made 4 iterations already"],
+            &["has already made 4 iterations"],
             &[],
         );
     }
@@ -214,7 +214,7 @@ fn a_damaged_run_that_is_given_more_iterations_stays_as_it_is() {
             "metrics.csv",
         ),
     ];
-    let folder = workshop();
+    let folder = task_folder();
     assert_eq!(train(folder.path(), 2, "").code, Some(0));
     let path = folder.path().join("run");
     let whole = contents(&path);
@@ -236,7 +236,7 @@ fn a_damaged_run_that_is_given_more_iterations_stays_as_it_is() {
 
 #[test]
 fn a_longer_run_has_no_page_of_the_shorter_one() {
-    let folder = workshop();
+    let folder = task_folder();
     assert_eq!(train(folder.path(), 1, "").code, Some(0));
     let page = folder.path().join("run/report.html");
     fs::write(&page, "of one iteration").unwrap();
@@ -247,7 +247,7 @@ fn a_longer_run_has_no_page_of_the_shorter_one() {
 
 #[test]
 fn a_run_that_is_over_for_another_reason_is_not_given_more() {
-    let folder = workshop();
+    let folder = task_folder();
     let ended = train(folder.path(), 4, "--set learning.max_states=1");
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     let before = contents(&folder.path().join("run"));
@@ -273,7 +273,7 @@ fn a_run_that_is_over_for_another_reason_is_not_given_more() {
 
 #[test]
 fn a_changed_task_is_not_evaluated() {
-    let folder = workshop();
+    let folder = task_folder();
     assert_eq!(train(folder.path(), 2, "").code, Some(0));
     let task = folder.path().join("run/task.toml");
     let text = fs::read_to_string(&task).unwrap();
@@ -309,7 +309,7 @@ fn a_changed_task_is_not_evaluated() {
 
 #[test]
 fn a_run_without_checkpoints_is_not_said_to_go_on() {
-    let folder = workshop();
+    let folder = task_folder();
     assert_eq!(train(folder.path(), 2, "").code, Some(0));
     fs::remove_dir_all(folder.path().join("run/checkpoints")).unwrap();
     refused(
@@ -329,7 +329,7 @@ fn a_run_without_checkpoints_is_not_said_to_go_on() {
 
 #[test]
 fn a_page_goes_to_standard_output() {
-    let folder = workshop();
+    let folder = task_folder();
     assert_eq!(train(folder.path(), 2, "").code, Some(0));
     let before = fs::read_dir(folder.path()).unwrap().count();
     let page = run(folder.path(), "report run --replays 0 -o -");
@@ -405,7 +405,7 @@ fn interrupt(process: u32) {
 #[cfg(unix)]
 #[test]
 fn an_evaluation_is_interrupted_in_the_middle() {
-    let folder = workshop();
+    let folder = task_folder();
     assert_eq!(train(folder.path(), 2, "").code, Some(0));
     let line = ["eval", "run", "--episodes", "100000", "--threads", "1"];
     let mut child = command(folder.path(), &line)
@@ -426,13 +426,13 @@ fn an_evaluation_is_interrupted_in_the_middle() {
         .read_to_string(&mut rest)
         .unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1), "{rest}");
-    assert!(rest.contains("interrupted after 0 whole rows"), "{rest}");
+    assert!(rest.contains("interrupted after 0 complete rows"), "{rest}");
 }
 
 #[cfg(unix)]
 #[test]
 fn an_interrupted_recording_is_kept() {
-    let folder = workshop();
+    let folder = task_folder();
     let line = [
         "record",
         "tiny.toml",

@@ -190,7 +190,7 @@ fn a_doctor_says_what_programs_say() {
     assert_eq!(outcome.code, Some(0));
     let states = [
         ("clingo", "here", "clingo version 9.8.7"),
-        ("ILASP", "broken", "it ended with exit status: 3"),
+        ("ILASP", "broken", "it exited with exit status: 3"),
         ("Python", "here", "3.12.1"),
         ("formrl", "here", "0.1.0"),
         ("gymnasium", "too-old", "0.29.1"),

@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use serde_json::Value;
 
 use crate::binary::{command, form};
-use crate::runs::{arguments, assert_same, lasting, run, train, workshop};
+use crate::runs::{arguments, assert_same, lasting, run, task_folder, train};
 
 /// The arguments of a quick run that makes its page.
 fn with_page(iterations: u32, more: &str) -> Vec<String> {
@@ -20,7 +20,7 @@ fn with_page(iterations: u32, more: &str) -> Vec<String> {
 
 #[test]
 fn a_run_that_is_over_has_its_page() {
-    let folder = workshop();
+    let folder = task_folder();
     let arguments = with_page(3, "");
     let outcome = form(
         folder.path(),
@@ -43,7 +43,7 @@ fn a_run_that_is_over_has_its_page() {
 
 #[test]
 fn a_run_that_was_killed_while_its_page_was_made_gets_it_when_it_is_asked_to_go_on() {
-    let folder = workshop();
+    let folder = task_folder();
     assert_eq!(train(folder.path(), 2, "").code, Some(0));
     let unfinished = folder.path().join("run/.form-killed.partial");
     fs::write(&unfinished, "").unwrap();
@@ -58,7 +58,7 @@ fn a_run_that_was_killed_while_its_page_was_made_gets_it_when_it_is_asked_to_go_
 
 #[test]
 fn a_page_is_where_it_was_asked_for() {
-    let folder = workshop();
+    let folder = task_folder();
     assert_eq!(train(folder.path(), 2, "").code, Some(0));
     let outcome = run(
         folder.path(),
@@ -90,7 +90,11 @@ fn a_page_is_where_it_was_asked_for() {
     let before = fs::read(folder.path().join("runs/one/metrics.csv")).unwrap();
     let outcome = run(folder.path(), "report runs --out runs/one/metrics.csv");
     assert_eq!(outcome.code, Some(2));
-    assert!(outcome.stderr.contains("is no page"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("is not a page"),
+        "{}",
+        outcome.stderr
+    );
     assert!(fs::read(folder.path().join("runs/one/metrics.csv")).unwrap() == before);
     let outcome = run(folder.path(), "report nowhere");
     assert_eq!(outcome.code, Some(2));
@@ -99,7 +103,7 @@ fn a_page_is_where_it_was_asked_for() {
 
 #[test]
 fn what_is_wrong_with_a_folder_is_said_beside_the_page() {
-    let folder = workshop();
+    let folder = task_folder();
     assert_eq!(train(folder.path(), 2, "").code, Some(0));
     fs::write(folder.path().join("run/metrics.csv"), "iteration\n1\n").unwrap();
     fs::remove_dir_all(folder.path().join("run/checkpoints")).unwrap();
@@ -110,7 +114,7 @@ fn what_is_wrong_with_a_folder_is_said_beside_the_page() {
     );
     for note in [
         "run: run/metrics.csv:1:10: the columns are",
-        "run: not in its folder: checkpoints",
+        "run: missing in its folder: checkpoints",
     ] {
         assert!(outcome.stderr.contains(note), "{note}: {}", outcome.stderr);
     }
@@ -127,7 +131,7 @@ fn live(folder: &Path, iterations: u32) -> (Child, String) {
         .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let line = lines.next().unwrap().unwrap();
-    let (_, address) = line.split_once("looked at under http://").unwrap();
+    let (_, address) = line.split_once("live page is at http://").unwrap();
     (child, address.trim_end_matches('/').to_owned())
 }
 
@@ -144,7 +148,7 @@ fn news(address: &str) -> Option<Value> {
 
 #[test]
 fn a_run_can_be_looked_at_while_it_trains() {
-    let folder = workshop();
+    let folder = task_folder();
     let (mut child, address) = live(folder.path(), 100_000);
     assert!(address.starts_with("127.0.0.1:"), "{address}");
     let iterations = |data: &Value| {
@@ -166,7 +170,7 @@ fn a_run_can_be_looked_at_while_it_trains() {
 
 #[test]
 fn a_run_is_the_same_whether_somebody_looks_or_not() {
-    let (seen, alone) = (workshop(), workshop());
+    let (seen, alone) = (task_folder(), task_folder());
     let (mut child, address) = live(seen.path(), 30);
     let looks = std::iter::from_fn(|| news(&address)).count();
     assert!(child.wait().unwrap().success());
@@ -178,15 +182,13 @@ fn a_run_is_the_same_whether_somebody_looks_or_not() {
 
 #[test]
 fn a_port_that_is_taken_leaves_no_run_behind() {
-    let folder = workshop();
+    let folder = task_folder();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     let outcome = train(folder.path(), 2, &format!("--live {port}"));
     assert_eq!(outcome.code, Some(2));
     assert!(
-        outcome
-            .stderr
-            .contains("somebody else listens on this port"),
+        outcome.stderr.contains("the port is in use"),
         "{}",
         outcome.stderr
     );

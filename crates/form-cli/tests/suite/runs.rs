@@ -29,7 +29,7 @@ const SETTINGS: &str = "--quiet --no-report --layouts 3 --set worlds=8 --set lea
     --set evaluation.final_episodes=12 --set evaluation.share=2";
 
 /// A folder with a task file in it.
-pub fn workshop() -> tempfile::TempDir {
+pub fn task_folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("tiny.toml"), TASK).unwrap();
     folder
@@ -57,7 +57,7 @@ pub fn train(folder: &Path, iterations: u32, more: &str) -> Outcome {
 
 /// A run of four iterations that was killed after the last one, before its end was written down.
 pub fn stopped() -> (tempfile::TempDir, PathBuf) {
-    let folder = workshop();
+    let folder = task_folder();
     let run = folder.path().join("run");
     let outcome = train(folder.path(), 4, "");
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);

@@ -97,7 +97,7 @@ impl Terminal {
 #[test]
 fn a_game_is_played_and_the_terminal_given_back() {
     let mut terminal = Terminal::start(&["play", "all-yellow", "--seed", "7"]);
-    terminal.expect("q leave");
+    terminal.expect("q quit");
     terminal.expect("all-yellow, map 0");
     terminal.expect("0 of 3000");
     assert!(terminal.screen.screen().alternate_screen() && !terminal.is_cooked());
@@ -118,7 +118,7 @@ fn a_game_is_played_and_the_terminal_given_back() {
 #[test]
 fn ctrl_c_leaves_too() {
     let mut terminal = Terminal::start(&["play", "green-but-one"]);
-    terminal.expect("q leave");
+    terminal.expect("q quit");
     terminal.press("\x03");
     assert_eq!(terminal.end(), Some(0));
     assert!(!terminal.screen.screen().alternate_screen() && terminal.is_cooked());

@@ -4,11 +4,11 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::runs::{arguments, assert_same, lasting, run, train, workshop};
+use crate::runs::{arguments, assert_same, lasting, run, task_folder, train};
 
 #[test]
 fn a_run_leaves_everything_in_its_folder() {
-    let folder = workshop();
+    let folder = task_folder();
     let outcome = train(folder.path(), 6, "");
     assert_eq!((outcome.code, &*outcome.stderr), (Some(0), ""));
     for said in [
@@ -52,7 +52,7 @@ fn a_run_leaves_everything_in_its_folder() {
 
 #[test]
 fn the_configuration_and_the_threads_decide_nothing_else() {
-    let folder = workshop();
+    let folder = task_folder();
     assert_eq!(train(folder.path(), 6, "--threads 2").code, Some(0));
     let first = lasting(&folder.path().join("run"));
     fs::remove_file(folder.path().join("tiny.toml")).unwrap();
@@ -68,7 +68,7 @@ fn the_configuration_and_the_threads_decide_nothing_else() {
 
 #[test]
 fn the_result_is_one_json_object() {
-    let folder = workshop();
+    let folder = task_folder();
     let outcome = train(folder.path(), 4, "--json --require-success 1");
     // A few steps of training do not solve it.
     assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
@@ -98,7 +98,7 @@ fn the_result_is_one_json_object() {
 
 #[test]
 fn folders_are_named_after_runs() {
-    let folder = workshop();
+    let folder = task_folder();
     let mut arguments = arguments(1, "--method handcrafted --seed 3");
     arguments.retain(|argument| argument != "--out" && argument != "run");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -112,7 +112,7 @@ fn folders_are_named_after_runs() {
 
 #[test]
 fn progress_is_plain_lines_where_there_is_no_terminal() {
-    let folder = workshop();
+    let folder = task_folder();
     let mut arguments = arguments(3, "");
     arguments.retain(|argument| argument != "--quiet");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -144,7 +144,7 @@ fn progress_is_plain_lines_where_there_is_no_terminal() {
 
 #[test]
 fn what_is_asked_wrongly_is_refused_before_there_is_a_folder() {
-    let folder = workshop();
+    let folder = task_folder();
     fs::write(
         folder.path().join("pink.form"),
         "initial u0\naccept u1\nu0 -> u1 : exists X. pink(X)\n",
@@ -157,7 +157,7 @@ fn what_is_asked_wrongly_is_refused_before_there_is_a_folder() {
         ("train tiny.toml --method magic", "magic"),
         (
             "train tiny.toml --set gamma=1",
-            "--set gamma=1: there is no setting `gamma`",
+            "--set gamma=1: unknown setting `gamma`",
         ),
         (
             "train tiny.toml --set ppo.gamma",
@@ -172,7 +172,7 @@ fn what_is_asked_wrongly_is_refused_before_there_is_a_folder() {
         ("train tiny.toml --machine pink.form", "pink"),
         (
             "train tiny.toml --machine pink.form --method ppo",
-            "knows of no machine",
+            "uses no machine",
         ),
         ("train tiny.toml --resume run", "cannot be used with"),
         ("train --resume run --seed 3", "cannot be used with"),
@@ -187,7 +187,7 @@ fn what_is_asked_wrongly_is_refused_before_there_is_a_folder() {
             "train tiny.toml --threads 0",
             "expected a number from 1 to 256",
         ),
-        ("train tiny.toml --require-success 99", "expected a share"),
+        ("train tiny.toml --require-success 99", "expected a rate"),
         (
             "train tiny.toml --out tiny.toml/run",
             "a part of the path is a file",

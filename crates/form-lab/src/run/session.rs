@@ -73,22 +73,11 @@ impl<A: EnvFactory> Session<A> {
         path: &Path,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Self> {
-        Self::begin_prepared(config, envs, path, interrupt, |_| Ok(()))
+        Self::begin_with(config, envs, path, interrupt, |_| Ok(()), |_| Ok(()))
     }
 
-    /// As [`begin`](Self::begin); `prepare` can load policies into agents or freeze them.
-    pub fn begin_prepared(
-        config: RunConfig,
-        envs: A,
-        path: &Path,
-        interrupt: Arc<AtomicBool>,
-        prepare: impl FnOnce(&mut Trainer<A>) -> Result<()>,
-    ) -> Result<Self> {
-        Self::begin_keeping(config, envs, path, interrupt, prepare, |_| Ok(()))
-    }
-
-    /// As [`begin_prepared`](Self::begin_prepared); `keep` writes files that the run needs.
-    pub(crate) fn begin_keeping(
+    /// As [`begin`](Self::begin); `prepare` can load policies into agents or freeze them, `keep` writes files that the run needs.
+    pub(crate) fn begin_with(
         mut config: RunConfig,
         envs: A,
         path: &Path,

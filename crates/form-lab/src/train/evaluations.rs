@@ -5,19 +5,16 @@
 //! never time, so that a run is the same to the byte on every computer. The final success of a run is measured on other episodes,
 //! which no decision was based on.
 
-use std::time::Instant;
-
 use anyhow::Result;
 use form_env::Split;
 use form_rl::{AssignmentMode, Choice, Episode};
 
-use super::{Iteration, Trainer};
+use super::Trainer;
 use crate::env_factory::EnvFactory;
 use crate::evaluate::{
     Evaluation, EvaluationPlan, EvaluationSummary, Failures, Start, evaluate, evaluate_with,
     play_with, random_success, starts,
 };
-use crate::metrics::TimingsRow;
 use crate::play_callback::PlayCallback;
 
 /// The sets of evaluation episodes of a run. Each has its own seed, derived from that of the run.
@@ -55,30 +52,6 @@ impl<F: EnvFactory> Trainer<F> {
         let machine = self.game.assignment().machine();
         let (config, envs) = (&self.config, &self.envs);
         evaluate_with(config, envs, machine, &mut self.agents, plan, callback)
-    }
-
-    /// Evaluates the untrained policies of a new run, as the row of iteration 0; nothing if it was interrupted.
-    pub fn first_evaluation(&mut self) -> Result<Option<Iteration>> {
-        let start = Instant::now();
-        let interrupt = self.interrupt.clone();
-        let callback = PlayCallback::none().interrupted_by(&interrupt);
-        if self.evaluate_fixed(callback)?.is_none() {
-            return Ok(None);
-        }
-        let seconds = start.elapsed().as_secs_f64();
-        Ok(Some(Iteration {
-            metrics: self.metrics(&[]),
-            timings: TimingsRow {
-                iteration: self.state.iteration,
-                seconds: self.seconds(),
-                evaluation_seconds: seconds,
-                ..TimingsRow::default()
-            },
-            policies: Vec::new(),
-            relearnt: None,
-            stalled: None,
-            stop_cause: None,
-        }))
     }
 
     /// Measures the final success, on episodes that no decision was based on; nothing if it was interrupted.

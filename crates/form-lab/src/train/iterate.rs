@@ -15,6 +15,7 @@ use super::{PolicyReuse, Purpose, Stalled, StopCause, Trainer, agents_for, strea
 use crate::env_factory::EnvFactory;
 use crate::game_setup::assignment;
 use crate::metrics::{MetricsRow, PoliciesRow, TimingsRow};
+use crate::play_callback::PlayCallback;
 
 /// What one iteration brought.
 #[derive(Clone, Debug)]
@@ -127,6 +128,30 @@ impl<F: EnvFactory> Trainer<F> {
             relearnt,
             stalled: check.stalled,
             stop_cause,
+        }))
+    }
+
+    /// Evaluates the untrained policies of a new run, as the row of iteration 0; nothing if it was interrupted.
+    pub fn first_evaluation(&mut self) -> Result<Option<Iteration>> {
+        let start = Instant::now();
+        let interrupt = self.interrupt.clone();
+        let callback = PlayCallback::none().interrupted_by(&interrupt);
+        if self.evaluate_fixed(callback)?.is_none() {
+            return Ok(None);
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        Ok(Some(Iteration {
+            metrics: self.metrics(&[]),
+            timings: TimingsRow {
+                iteration: self.state.iteration,
+                seconds: self.seconds(),
+                evaluation_seconds: seconds,
+                ..TimingsRow::default()
+            },
+            policies: Vec::new(),
+            relearnt: None,
+            stalled: None,
+            stop_cause: None,
         }))
     }
 

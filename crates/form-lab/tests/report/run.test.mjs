@@ -98,7 +98,7 @@ test("evaluations, facts and the figures at the top are those of the run", async
     const values = await texts(view, "#facts dd");
     assert.equal(values[facts.iterations], String(last.iteration));
     assert.equal(values[facts["environment steps"]], String(last.steps));
-    assert.equal(values[facts["version of the program"]], result.version);
+    assert.equal(values[facts["program version"]], result.version);
     assert.equal(await view.locator("#title").textContent(), "green-but-one · form · seed 1");
     const figures = await view.locator("#headline").textContent();
     assert.match(figures, /out of iterations/);

@@ -103,19 +103,19 @@ fn settings_are_changed_by_name() {
 #[test]
 fn what_is_no_setting_is_refused_and_changes_nothing() {
     for (key, value, expected) in [
-        ("gamma", "0.9", "there is no setting `gamma`"),
+        ("gamma", "0.9", "unknown setting `gamma`"),
         (
             "ppo.gama",
             "0.9",
-            "there is no setting `ppo.gama`; there are:",
+            "unknown setting `ppo.gama`; known settings:",
         ),
-        ("pop.gamma", "0.9", "there is no section `pop`"),
-        ("seed.x", "1", "there is no section `seed`"),
+        ("pop.gamma", "0.9", "unknown section `pop`"),
+        ("seed.x", "1", "unknown section `seed`"),
         ("ppo.gamma", "much", "ppo.gamma: invalid type: string"),
         ("ppo.epochs", "1.5", "ppo.epochs: invalid type"),
         ("worlds", "-1", "worlds: invalid value: integer `-1`"),
         ("progress", "planes", "progress: unknown variant `planes`"),
-        ("", "1", "there is no setting ``"),
+        ("", "1", "unknown setting ``"),
         ("ppo", "1", "ppo: invalid type"),
     ] {
         let mut config = fast();

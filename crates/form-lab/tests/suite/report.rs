@@ -266,7 +266,7 @@ fn a_folder_of_runs_can_be_reported_into_itself_again_and_again() {
         .unwrap();
         // A damaged run is one of them, and not left out.
         assert!(
-            notes[0].contains("copy: not in its folder: metrics.csv"),
+            notes[0].contains("copy: missing in its folder: metrics.csv"),
             "{notes:?}"
         );
         let data = data_of(&fs::read_to_string(&page).unwrap());
@@ -324,7 +324,7 @@ fn what_is_damaged_is_said_and_the_rest_is_shown() {
             let text = fs::read_to_string(run.join("metrics.csv")).unwrap();
             cut(run.join("metrics.csv"), text.len() - 5);
         },
-        "metrics.csv:8: the last line is cut off",
+        "metrics.csv:8: the last line is truncated",
     );
     assert_eq!(run["curves"]["iteration"].as_array().unwrap().len(), 6);
     let run = check_spoilt(
@@ -384,7 +384,7 @@ fn what_is_damaged_is_said_and_the_rest_is_shown() {
             let most = format!("6,u0,{},,,,,,\n", u64::MAX);
             fs::write(&path, text + &most + &most + "cut").unwrap();
         },
-        "the last line is cut off",
+        "the last line is truncated",
     );
     let samples = |policy: &Value| policy["samples"].as_u64() == Some(u64::MAX);
     assert!(run["policies"].as_array().unwrap().iter().any(samples));
@@ -399,7 +399,7 @@ fn what_is_missing_is_said_and_the_rest_is_shown() {
         "policies.csv",
         "traces.jsonl",
     ] {
-        let note = format!("not in its folder: {name}");
+        let note = format!("missing in its folder: {name}");
         check_spoilt(|run| fs::remove_file(run.join(name)).unwrap(), &note);
     }
     check_spoilt(
@@ -408,7 +408,7 @@ fn what_is_missing_is_said_and_the_rest_is_shown() {
     );
     check_spoilt(
         |run| fs::remove_dir_all(run.join("checkpoints")).unwrap(),
-        "not in its folder: checkpoints",
+        "missing in its folder: checkpoints",
     );
     let (_folder, run) = copy();
     fs::remove_file(run.join("result.json")).unwrap();
@@ -552,7 +552,7 @@ fn a_port_that_is_taken_is_said() {
     let port = taken.local_addr().unwrap().port();
     let error = LivePort::open(Some(port)).unwrap_err().to_string();
     assert!(
-        error.contains(&format!("--live {port}: somebody else listens")),
+        error.contains(&format!("--live {port}: the port is in use")),
         "{error}"
     );
 }

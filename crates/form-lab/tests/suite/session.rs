@@ -206,6 +206,9 @@ fn somebody_elses_task_file_is_not_replaced() {
     let envs = GridEnvFactory::new(&config).unwrap();
     let begun = Session::begin(config, envs, folder.path(), Arc::default());
     let message = format!("{:#}", begun.err().unwrap());
-    assert!(message.contains("task.toml is another task"), "{message}");
+    assert!(
+        message.contains("task.toml is the file of another task"),
+        "{message}"
+    );
     assert_eq!(fs::read_to_string(&mine).unwrap(), "# mine\n");
 }

@@ -360,7 +360,7 @@ fn what_makes_no_sense_is_refused_and_leaves_no_folder() {
     let named = Retrain::Named(vec!["u1".to_owned(), "u7".to_owned()]);
     let message = refused(&transfer_config(&source, &task, named).unwrap());
     assert!(
-        message.contains("there is no policy `u7`; there are: u0, u1"),
+        message.contains("unknown policy `u7`; known policies: u0, u1"),
         "{message}"
     );
     let mut config = transfer_config(&source, &task, Retrain::Full).unwrap();
@@ -374,7 +374,7 @@ fn what_makes_no_sense_is_refused_and_leaves_no_folder() {
     let begun = begin(&config, Some(&source), &path, &Arc::default());
     let message = format!("{:#}", begun.err().unwrap());
     assert!(
-        message.contains("origin.safetensors is another one"),
+        message.contains("origin.safetensors is the checkpoint of another run"),
         "{message}"
     );
     assert_eq!(fs::read(path.join(ORIGIN)).unwrap(), b"mine");

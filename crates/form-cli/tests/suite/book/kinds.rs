@@ -88,7 +88,7 @@ pub const INSTALL: [(&str, &str); 9] = [
         "examples",
     ),
     (
-        "cargo run --release -p form-learn --example growth ",
+        "cargo run --release -p form-paper --example learning_growth ",
         "examples",
     ),
     ("cargo test --workspace", "tests"),
