@@ -30,9 +30,10 @@ fn root() -> PathBuf {
 const USERS: [&str; 2] = ["README.md", "python/README.md"];
 
 /// Pages outside the book whose links are followed.
-const LINKED: [&str; 4] = [
+const LINKED: [&str; 5] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
     "fuzz/README.md",
     "results/results.md",
 ];

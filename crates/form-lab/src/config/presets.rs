@@ -62,10 +62,24 @@ impl RunConfig {
     }
 
     fn fast(task: &str, method: Method) -> Self {
+        let unaided = method.assignment_mode() == AssignmentMode::Unaided;
+        let recurrent = method == Method::RecurrentPpo;
+        let ppo = PpoConfig {
+            gamma: 0.98,
+            learning_rate: 1e-3,
+            train_batch: 16_384,
+            minibatch: 512,
+            epochs: 3,
+            clip: 0.2,
+            value_clip: 10.0,
+            gradient_clip: 0.5,
+            kl_coefficient: 0.0,
+            ..PpoConfig::default()
+        };
         Self {
             preset: Preset::Fast,
             iterations: 2000,
-            worlds: 128,
+            worlds: if unaided { 64 } else { 128 },
             view: ViewName::Planes,
             actions: ActionsName::Moves,
             progress: ProgressEncoding::Plane,
@@ -79,22 +93,23 @@ impl RunConfig {
                 fall: 0.0,
             },
             learning: LearningConfig::of(method),
-            ppo: PpoConfig {
-                gamma: 0.98,
-                learning_rate: 1e-3,
-                train_batch: 16_384,
-                minibatch: 512,
-                epochs: 3,
-                clip: 0.2,
-                value_clip: 10.0,
-                gradient_clip: 0.5,
-                kl_coefficient: 0.0,
-                ..PpoConfig::default()
+            // Without a machine the only reward comes at the end of an episode, hundreds of steps away: long rollouts, no bootstrapping.
+            ppo: match unaided {
+                true => PpoConfig {
+                    gamma: 0.998,
+                    lambda: 1.0,
+                    train_batch: 65_536,
+                    minibatch: 256,
+                    epochs: 4,
+                    ..ppo
+                },
+                false => ppo,
             },
             network: Architecture {
                 activation: Activation::Relu,
                 initial: Initial::Orthogonal,
-                memory: memory(method),
+                memory: if recurrent { 64 } else { 0 },
+                sequence: if recurrent { 64 } else { 32 },
                 ..Architecture::default()
             },
             ..Self::paper(task, method)

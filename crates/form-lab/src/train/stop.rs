@@ -11,7 +11,7 @@ use crate::env_factory::EnvFactory;
 use crate::evaluate::{Failures, starts};
 use crate::play_callback::PlayCallback;
 
-/// A run is reported as stalled after this many evaluations without improvement, and again after as many.
+/// A run is reported as stalled after this many evaluations without improvement, then after twice as many, and so on.
 const STALLED_AFTER: u64 = 5;
 /// The most maps that are named then.
 const MOST_MAPS: usize = 3;
@@ -118,7 +118,8 @@ impl<F: EnvFactory> Trainer<F> {
         known.without_progress += 1;
         known.failures.pool(failures);
         let evaluations = known.without_progress;
-        if !evaluations.is_multiple_of(STALLED_AFTER) {
+        let times = evaluations / STALLED_AFTER;
+        if !evaluations.is_multiple_of(STALLED_AFTER) || !times.is_power_of_two() {
             return Ok(None);
         }
         let failures = known.failures.clone();
