@@ -144,7 +144,7 @@ fn what_cannot_be_measured_is_refused() {
     fs::remove_file(&last).unwrap();
     done(path, "eval run --episodes 5");
     fs::remove_file(path.join("run/checkpoints/latest.safetensors")).unwrap();
-    refused("run its checkpoint is gone, and the run is over");
+    refused("run: the run is over, but its checkpoint is gone");
     let outcome = run(path, "eval run --episodes 5 --require-success 2");
     assert!(
         outcome.stderr.contains("expected a rate"),

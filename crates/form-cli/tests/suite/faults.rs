@@ -106,8 +106,8 @@ fn an_interrupted_run_says_how_to_go_on() {
             .unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         let mut lines = String::new();
-        // Once it has said something of its iterations, it is at work.
-        while !lines.contains("iteration 1 of") {
+        // The first line about an iteration shows that it trains.
+        while !lines.contains(" of 1000000: ") {
             assert!(said.read_line(&mut lines).unwrap() > 0, "{lines}");
         }
         let kill = format!("kill -{signal} {}", child.id());

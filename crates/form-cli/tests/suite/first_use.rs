@@ -47,7 +47,7 @@ fn wrong_values_are_refused_for_what_they_are() {
     }
     refused(path, "train tiny.toml --iterations 0", &["1 or more"], &[]);
     for (set, said) in [
-        ("shaping=false", "rewards must be shaped"),
+        ("shaping=false", "needs shaped rewards"),
         ("network.memory=4", "only a method with one agent"),
         ("iterations=0", "iterations = 0"),
         ("learning.max_states=0", "learning.max_states = 0"),

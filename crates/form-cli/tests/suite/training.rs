@@ -13,7 +13,7 @@ fn a_run_leaves_everything_in_its_folder() {
     assert_eq!((outcome.code, &*outcome.stderr), (Some(0), ""));
     for said in [
         "u1 -> u_acc : goal",
-        "# the iterations are used up before the run converged",
+        "# all iterations were made before the run converged",
         "# 6 iterations, ",
         "# run folder: run; next: form eval run",
     ] {
