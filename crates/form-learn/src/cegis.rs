@@ -3,6 +3,8 @@
 //!
 //! Few traces matter, so the solver sees few; the evaluator of `form-core` sees all of them.
 
+use std::ops::Add;
+
 use crate::budget::Budget;
 use crate::encode::{Candidate, Encoding, Lit, Solved};
 use crate::outcome::Learnt;
@@ -31,6 +33,19 @@ pub(crate) struct Effort {
     pub(crate) clauses: usize,
 }
 
+impl Add for Effort {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            counterexamples: self.counterexamples + other.counterexamples,
+            steps: self.steps + other.steps,
+            calls: self.calls + other.calls,
+            clauses: self.clauses + other.clauses,
+        }
+    }
+}
+
 /// Limits on one run of the loop, besides those of the whole call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConflictBudget {
@@ -41,19 +56,10 @@ pub(crate) struct ConflictBudget {
 }
 
 impl Cegis {
-    /// Starts from the shortest traces. Counterexamples to smaller machines rarely help with larger ones, and would slow the
-    /// solver down. `None` if a limit is reached meanwhile.
+    /// Starts from a few traces. Counterexamples to smaller machines rarely help with larger ones, and would slow the solver
+    /// down. `None` if a limit is reached meanwhile.
     pub(crate) fn new(problem: &Problem, states: usize, budget: &Budget) -> Option<Self> {
-        Self::from_tree(problem, states, problem.seeds(), budget)
-    }
-
-    /// Starts from the traces of another loop.
-    pub(crate) fn from_tree(
-        problem: &Problem,
-        states: usize,
-        tree: PrefixTree,
-        budget: &Budget,
-    ) -> Option<Self> {
+        let tree = problem.shortest_seeds();
         let observations = problem.traces.observations();
         let shape = problem.shape(states);
         let mut encoding = Encoding::new(shape, &problem.vocabulary, observations, budget)?;
@@ -65,11 +71,6 @@ impl Cegis {
             counterexamples: 0,
             observations: observations.len(),
         })
-    }
-
-    /// The traces that the solver knows.
-    pub(crate) fn tree(&self) -> &PrefixTree {
-        &self.tree
     }
 
     /// Whether the clauses are still right: no new observation, and no first trace of a kind of end, has been added.
