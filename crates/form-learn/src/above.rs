@@ -10,7 +10,6 @@ use crate::encode::Solved;
 use crate::minimise::{Bounds, cheapest};
 use crate::outcome::Learnt;
 use crate::problem::Problem;
-use crate::search::begun;
 
 /// The search with more states than proven necessary.
 #[derive(Default)]
@@ -77,7 +76,7 @@ impl Above {
             self.searches.len() - 1
         });
         let (_, cegis, bounds) = &mut self.searches[place];
-        let Some(cegis) = begun(cegis, problem, of, budget) else {
+        let Some(cegis) = Cegis::begin(cegis, problem, of, budget) else {
             return;
         };
         // Any machine will do: the cheapest are the easiest to find, but a bound on the cost may have to be raised first.

@@ -3,9 +3,8 @@
 //!
 //! Few traces matter, so the solver sees few; the evaluator of `form-core` sees all of them.
 
-use std::ops::Add;
-
 use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::encode::{Candidate, Encoding, Lit, Solved};
 use crate::outcome::Learnt;
 use crate::prefix_tree::PrefixTree;
@@ -21,29 +20,6 @@ pub(crate) struct Cegis {
     seeded: usize,
     /// The number of distinct observations that the encoding was made for.
     observations: usize,
-}
-
-/// What a loop has used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Effort {
-    pub(crate) counterexamples: usize,
-    /// Nodes that they added to the prefix tree.
-    pub(crate) steps: usize,
-    pub(crate) calls: usize,
-    pub(crate) clauses: usize,
-}
-
-impl Add for Effort {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            counterexamples: self.counterexamples + other.counterexamples,
-            steps: self.steps + other.steps,
-            calls: self.calls + other.calls,
-            clauses: self.clauses + other.clauses,
-        }
-    }
 }
 
 /// Limits on one run of the loop, besides those of the whole call.
@@ -71,6 +47,21 @@ impl Cegis {
             counterexamples: 0,
             observations: observations.len(),
         })
+    }
+
+    /// The loop in its place, which begins now unless it has, with the limits of this call.
+    pub(crate) fn begin<'a>(
+        place: &'a mut Option<Self>,
+        problem: &Problem,
+        states: usize,
+        budget: &Budget,
+    ) -> Option<&'a mut Self> {
+        if place.is_none() {
+            *place = Self::new(problem, states, budget);
+        }
+        let cegis = place.as_mut()?;
+        cegis.encoding.set_budget(budget);
+        Some(cegis)
     }
 
     /// Whether the clauses are still right: no new observation, and no first trace of a kind of end, has been added.

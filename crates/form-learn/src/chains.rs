@@ -34,7 +34,10 @@ pub(crate) fn chains(problem: &Problem, states: usize, nodes: usize, budget: &Bu
     let terminal = match shape.reached {
         [true, false] => shape.accept(),
         [false, true] => shape.reject(),
-        _ => return Chains::None,
+        // Two terminal states need a state with two targets, and a negation.
+        [true, true] => return Chains::None,
+        // Nothing needs to be entered: there are cheaper machines.
+        [false, false] => return Chains::Unknown,
     };
     let mut search = Search {
         problem,

@@ -7,7 +7,7 @@ use form_core::{Signature, Trace};
 
 use crate::above::Above;
 use crate::budget::Budget;
-use crate::cegis::Effort;
+use crate::effort::Effort;
 use crate::error::Result;
 use crate::options::{Limits, Options};
 use crate::outcome::{LearnOutcome, Learnt, Round, StopReason};

@@ -16,6 +16,7 @@ mod cegis;
 mod chains;
 mod counterexamples;
 mod cuts;
+mod effort;
 mod encode;
 mod error;
 mod explain;

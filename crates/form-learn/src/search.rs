@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::above::Above;
 use crate::budget::Budget;
-use crate::cegis::{Cegis, ConflictBudget, Effort};
+use crate::cegis::{Cegis, ConflictBudget};
 use crate::chains::{Chains, chains};
+use crate::effort::Effort;
 use crate::encode::{Candidate, Relaxation, Solved};
 use crate::minimise::{Bounds, break_ties, cheapest};
 use crate::outcome::{Learnt, StopReason};
@@ -89,11 +90,15 @@ impl Search {
             }
             self.chains = true;
         }
-        // Mostly the relaxation refutes a number of states at once.
-        if matches!(self.prove(problem, Some(AT_FIRST), budget), Solved::Unsat) {
+        above.chains(problem, self.states, budget);
+        // Mostly the relaxation refutes a number of states at once. Where a chain has more states, these are probably too few.
+        let at_first = match above.best.is_some() {
+            true => LIKELY,
+            false => AT_FIRST,
+        };
+        if matches!(self.prove(problem, Some(at_first), budget), Solved::Unsat) {
             return Ok(None);
         }
-        above.chains(problem, self.states, budget);
         let found = match rayon::current_num_threads() {
             1 => self.in_turn(problem, above, budget),
             _ => self.side_by_side(problem, above, budget),
@@ -199,7 +204,7 @@ impl Search {
         conflicts: i32,
         budget: &Budget,
     ) -> Solved<Candidate> {
-        let Some(cegis) = begun(&mut self.cegis, problem, self.states, budget) else {
+        let Some(cegis) = Cegis::begin(&mut self.cegis, problem, self.states, budget) else {
             return Solved::Unknown;
         };
         cheapest(cegis, problem, &mut self.bounds, Some(conflicts))
@@ -222,7 +227,7 @@ impl Search {
         if self.bounds.incumbent.is_some() {
             return Solved::Unknown;
         }
-        let Some(prover) = begun(&mut self.prover, problem, self.states, budget) else {
+        let Some(prover) = Cegis::begin(&mut self.prover, problem, self.states, budget) else {
             return Solved::Unknown;
         };
         let few_calls = conflicts.map(|conflicts| ConflictBudget {
@@ -240,21 +245,6 @@ impl Search {
     }
 }
 
-/// The CEGIS loop, which begins now unless it has, with the limits of this call.
-pub(crate) fn begun<'a>(
-    cegis: &'a mut Option<Cegis>,
-    problem: &Problem,
-    states: usize,
-    budget: &Budget,
-) -> Option<&'a mut Cegis> {
-    if cegis.is_none() {
-        *cegis = Cegis::new(problem, states, budget);
-    }
-    let cegis = cegis.as_mut()?;
-    cegis.encoding().set_budget(budget);
-    Some(cegis)
-}
-
 /// Sets a flag when it is dropped, also by a panic.
 struct SetOnDrop(Arc<AtomicBool>);
 
@@ -266,6 +256,8 @@ impl Drop for SetOnDrop {
 
 /// The conflicts of the relaxation before any other question is asked.
 const AT_FIRST: i32 = 500;
+/// The same where a refutation is likely.
+const LIKELY: i32 = 30_000;
 /// The conflicts of the first calls for a question.
 const FIRST_CONFLICTS: i32 = 2000;
 /// How often in a row a machine of any cost is asked for.

@@ -248,7 +248,7 @@ fn they_are_of_all_sorts() {
 #[test]
 fn the_answer_is_no_larger_than_the_machine_that_labelled_the_traces() {
     let mut as_many = 0;
-    for seed in 0..80 {
+    for seed in 0..PROBLEMS {
         let (problem, machine) = larger_problem(seed);
         let bound = machine.bind(&problem.signature).unwrap();
         assert!(
@@ -275,7 +275,10 @@ fn the_answer_is_no_larger_than_the_machine_that_labelled_the_traces() {
             learnt.machine
         );
     }
-    assert!(as_many >= 30, "{as_many} of 80 need all the states");
+    assert!(
+        as_many >= 120,
+        "{as_many} of {PROBLEMS} need all the states"
+    );
 }
 
 #[test]

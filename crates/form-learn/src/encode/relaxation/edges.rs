@@ -19,32 +19,34 @@ pub(super) struct RelaxedEdge {
 impl Relaxation {
     pub(super) fn add_edges(&mut self) -> Option<()> {
         for from in 0..self.shape.states {
-            let mut by_forall = vec![Vec::new(); self.foralls.len()];
+            let mut waits = Vec::new();
             for to in self.shape.targets(from) {
                 self.solver.check()?;
                 let edges: Vec<RelaxedEdge> = (0..self.shape.options.max_disjuncts)
                     .map(|_| self.new_edge())
                     .collect();
-                for (f, all) in by_forall.iter_mut().enumerate() {
-                    let here: Vec<Lit> = edges.iter().map(|edge| edge.foralls[f]).collect();
-                    let here = self.solver.disjunction(&here);
-                    self.runs.moves.waits.insert((from, to, f), here);
-                    all.push(here);
+                let mut here = Vec::new();
+                for f in 0..self.foralls.len() {
+                    let foralls: Vec<Lit> = edges.iter().map(|edge| edge.foralls[f]).collect();
+                    let forall = self.solver.disjunction(&foralls);
+                    self.runs.moves.waits.insert((from, to, f), forall);
+                    here.push(forall);
                 }
                 self.edges.insert((from, to), edges);
+                waits.push(here);
             }
-            // Edges with the same `forall` lead to the same target.
-            for foralls in &by_forall {
-                for (i, a) in foralls.iter().enumerate() {
-                    for b in &foralls[i + 1..] {
-                        self.solver.add(&[-a, -b]);
-                    }
-                }
-            }
-            let has = (by_forall.iter())
+            // Edges with a `forall` have no negation to exclude each other, so they all lead to one target.
+            let targets: Vec<Lit> = (waits.iter())
                 .map(|foralls| self.solver.disjunction(foralls))
                 .collect();
-            self.runs.moves.waits_anywhere.push(has);
+            self.at_most_one(&targets);
+            let anywhere = (0..self.foralls.len())
+                .map(|f| {
+                    let foralls: Vec<Lit> = waits.iter().map(|foralls| foralls[f]).collect();
+                    self.solver.disjunction(&foralls)
+                })
+                .collect();
+            self.runs.moves.waits_anywhere.push(anywhere);
         }
         self.number_states();
         Some(())
@@ -92,10 +94,14 @@ impl Relaxation {
                 self.runs.moves.fires.insert((from, to, number), fires);
                 targets.push(fires);
             }
-            for (i, a) in targets.iter().enumerate() {
-                for b in &targets[i + 1..] {
-                    self.solver.add(&[-a, -b]);
-                }
+            self.at_most_one(&targets);
+        }
+    }
+
+    fn at_most_one(&mut self, literals: &[Lit]) {
+        for (i, a) in literals.iter().enumerate() {
+            for b in &literals[i + 1..] {
+                self.solver.add(&[-a, -b]);
             }
         }
     }

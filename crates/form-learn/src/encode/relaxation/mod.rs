@@ -17,7 +17,7 @@ use form_core::AtomSet;
 use super::ordered_runs::OrderedRuns;
 use super::solver::{Solved, Solver};
 use crate::budget::Budget;
-use crate::cegis::Effort;
+use crate::effort::Effort;
 use crate::prefix_tree::PrefixTree;
 use crate::problem::Problem;
 use crate::shape::Shape;
