@@ -99,10 +99,15 @@ impl Search {
         if matches!(self.prove(problem, Some(at_first), budget), Solved::Unsat) {
             return Ok(None);
         }
-        let found = match rayon::current_num_threads() {
-            1 => self.in_turn(problem, above, budget),
-            _ => self.side_by_side(problem, above, budget),
-        };
+        let mut found = self.in_turn(problem, above, 1, budget);
+        if matches!(found, Solved::Unknown) {
+            // Once a consistent machine is known, only the cheapest one is asked for.
+            let one_question = self.bounds.incumbent.is_some();
+            found = match one_question || rayon::current_num_threads() == 1 {
+                true => self.in_turn(problem, above, usize::MAX, budget),
+                false => self.side_by_side(problem, above, budget),
+            };
+        }
         match (found, &mut self.cegis) {
             (Solved::Unsat, _) => Ok(None),
             (Solved::Sat(candidate), Some(cegis)) => {
@@ -113,15 +118,19 @@ impl Search {
         }
     }
 
-    /// Both questions in turn.
+    /// Both questions in turn, this number of times.
     fn in_turn(
         &mut self,
         problem: &Problem,
         above: &mut Above,
+        times: usize,
         budget: &Budget,
     ) -> Solved<Candidate> {
         let mut conflicts = FIRST_CONFLICTS;
-        while budget.exhausted().is_none() {
+        for _ in 0..times {
+            if budget.exhausted().is_some() {
+                break;
+            }
             match self.cheapest(problem, conflicts, budget) {
                 Solved::Unknown => {}
                 answer => return answer,
@@ -212,6 +221,9 @@ impl Search {
 
     /// The proof that there is no machine. `Sat`: there is one, now in the bounds.
     fn prove(&mut self, problem: &Problem, conflicts: Option<i32>, budget: &Budget) -> Solved<()> {
+        if self.bounds.incumbent.is_some() {
+            return Solved::Unknown;
+        }
         if !self.has_table {
             if self.relaxation.is_none() {
                 self.relaxation = Relaxation::new(problem, self.states, budget);
@@ -223,9 +235,6 @@ impl Search {
                 }
             }
             self.has_table = true;
-        }
-        if self.bounds.incumbent.is_some() {
-            return Solved::Unknown;
         }
         let Some(prover) = Cegis::begin(&mut self.prover, problem, self.states, budget) else {
             return Solved::Unknown;
