@@ -366,7 +366,7 @@ fn what_makes_no_sense_is_refused_and_leaves_no_folder() {
     let mut config = transfer_config(&source, &task, Retrain::Full).unwrap();
     config.method = Method::SinglePolicy;
     let message = refused(&config);
-    assert!(message.contains("keep its method"), "{message}");
+    assert!(message.contains("use the method of that run"), "{message}");
     // What somebody else has put there stays.
     fs::create_dir(&path).unwrap();
     fs::write(path.join(ORIGIN), "mine").unwrap();
