@@ -286,7 +286,7 @@ mod tests {
             "{other}"
         );
         fs::write(&file, b"\xff").unwrap();
-        assert!(format!("{:#}", read_text(&file).unwrap_err()).contains("not text"));
+        assert!(format!("{:#}", read_text(&file).unwrap_err()).contains("not UTF-8 text"));
     }
 
     /// Reading a pipe without a writer, or a device without end, would never finish.

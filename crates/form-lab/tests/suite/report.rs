@@ -371,10 +371,10 @@ fn what_is_damaged_is_said_and_the_rest_is_shown() {
             fs::write(path, kept.join("\n") + "\n").unwrap();
         }
     };
-    check_spoilt(without(3..5), "metrics.csv: nothing of iterations 2 to 3");
+    check_spoilt(without(3..5), "metrics.csv: iterations 2 to 3 are missing");
     check_spoilt(
         without(1..8),
-        "metrics.csv ends with iteration 0, result.json speaks of 6",
+        "metrics.csv ends with iteration 0, result.json says 6",
     );
     // Numbers at their limits: the second row of the table says the most that there is.
     let run = check_spoilt(
@@ -641,7 +641,7 @@ fn a_run_of_version_0_1_has_a_page() {
     assert!(
         notes
             .iter()
-            .any(|note| note.contains("version 0.1 counted the episodes that had ended")),
+            .any(|note| note.contains("version 0.1 counted training episodes that had ended")),
         "{notes:?}"
     );
 }

@@ -366,8 +366,8 @@ fn what_makes_no_sense_is_refused_and_leaves_no_folder() {
     let mut config = transfer_config(&source, &task, Retrain::Full).unwrap();
     config.method = Method::SinglePolicy;
     let message = refused(&config);
-    assert!(message.contains("keep its method"), "{message}");
-    // What somebody else has put there stays.
+    assert!(message.contains("use the method of that run"), "{message}");
+    // Another file of that name is kept.
     fs::create_dir(&path).unwrap();
     fs::write(path.join(ORIGIN), "mine").unwrap();
     let config = transfer_config(&source, &task, Retrain::Full).unwrap();

@@ -122,6 +122,7 @@ fn config(method: Method, preset: Preset) -> RunConfig {
     }
     if method == Method::RecurrentPpo {
         config.set("network.memory", "4").unwrap();
+        config.set("network.sequence", "32").unwrap();
     }
     config
 }

@@ -157,7 +157,7 @@ fn what_cannot_be_drawn_is_an_error_that_names_it() {
     check(&figure(vec![curve("form", &[&[]])]), nothing);
     let mut empty = figure(vec![]);
     empty.panels.clear();
-    check(&empty, "a figure without panels");
+    check(&empty, "the figure has no panels");
     let unknown = curve("form", &[&[(0.0, 0.0)], &[(1.0, f64::NAN)]]);
     check(
         &figure(vec![unknown]),
