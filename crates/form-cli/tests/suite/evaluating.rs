@@ -243,7 +243,7 @@ fn partial_training_says_what_it_trains_and_why() {
 fn runs_without_one_policy_per_state_are_transferred_too() {
     for method in ["single-policy", "ppo", "recurrent-ppo"] {
         let memory = if method == "recurrent-ppo" {
-            "--set network.memory=4"
+            "--set network.memory=4 --set network.sequence=32"
         } else {
             ""
         };

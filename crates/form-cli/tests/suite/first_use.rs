@@ -48,7 +48,7 @@ fn wrong_values_are_refused_for_what_they_are() {
     refused(path, "train tiny.toml --iterations 0", &["1 or more"], &[]);
     for (set, said) in [
         ("shaping=false", "needs shaped rewards"),
-        ("network.memory=4", "only a method with one agent"),
+        ("network.memory=4", "only methods with a single policy"),
         ("iterations=0", "iterations = 0"),
         ("learning.max_states=0", "learning.max_states = 0"),
         ("ppo.gamma=2", "ppo.gamma = 2: must be between 0 and 1"),

@@ -37,7 +37,8 @@ fn a_run_leaves_everything_in_its_folder() {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
     let metrics = String::from_utf8(files["metrics.csv"].clone()).unwrap();
-    assert_eq!(metrics.lines().count(), 7);
+    // The header, the evaluation before training, and six iterations.
+    assert_eq!(metrics.lines().count(), 8);
     // The traces can be learnt from again, and the machine that comes out is the run's.
     let learnt = run(folder.path(), "learn run/traces.jsonl -o again.form");
     assert_eq!(learnt.code, Some(0), "{}", learnt.stderr);
