@@ -3,7 +3,7 @@
 //!
 //! These are no proofs: with few maps, a policy can learn by heart where things are, and succeed in spite of a blind spot.
 
-use form_core::{Atom, GroundAtom, Machine, Quantifier};
+use form_core::{Atom, Formula, GroundAtom, Machine, Quantifier};
 use form_env::Task;
 use form_rl::{AssignmentMode, ProgressEncoding};
 
@@ -45,7 +45,7 @@ pub(crate) fn blind_spots(config: &RunConfig, task: &Task, machine: &Machine) ->
     let mut found = Vec::new();
     for state in (machine.state_ids()).filter(|state| !machine.is_terminal(*state)) {
         let formulae = || machine.edges_from(state).map(|(_, edge)| &edge.formula);
-        let atoms: Vec<&Atom> = formulae().flat_map(|formula| formula.atoms()).collect();
+        let atoms: Vec<&Atom> = formulae().flat_map(Formula::atoms).collect();
         let name = machine.state_name(state);
         let mut note = |reason: String| {
             let spot = BlindSpot {

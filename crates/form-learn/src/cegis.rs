@@ -4,6 +4,7 @@
 //! Few traces matter, so the solver sees few; the evaluator of `form-core` sees all of them.
 
 use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::encode::{Candidate, Encoding, Lit, Solved};
 use crate::outcome::Learnt;
 use crate::prefix_tree::PrefixTree;
@@ -21,16 +22,6 @@ pub(crate) struct Cegis {
     observations: usize,
 }
 
-/// What a loop has used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Effort {
-    pub(crate) counterexamples: usize,
-    /// Nodes that they added to the prefix tree.
-    pub(crate) steps: usize,
-    pub(crate) calls: usize,
-    pub(crate) clauses: usize,
-}
-
 /// Limits on one run of the loop, besides those of the whole call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConflictBudget {
@@ -41,19 +32,10 @@ pub(crate) struct ConflictBudget {
 }
 
 impl Cegis {
-    /// Starts from the shortest traces. Counterexamples to smaller machines rarely help with larger ones, and would slow the
-    /// solver down. `None` if a limit is reached meanwhile.
+    /// Starts from a few traces. Counterexamples to smaller machines rarely help with larger ones, and would slow the solver
+    /// down. `None` if a limit is reached meanwhile.
     pub(crate) fn new(problem: &Problem, states: usize, budget: &Budget) -> Option<Self> {
-        Self::from_tree(problem, states, problem.seeds(), budget)
-    }
-
-    /// Starts from the traces of another loop.
-    pub(crate) fn from_tree(
-        problem: &Problem,
-        states: usize,
-        tree: PrefixTree,
-        budget: &Budget,
-    ) -> Option<Self> {
+        let tree = problem.shortest_seeds();
         let observations = problem.traces.observations();
         let shape = problem.shape(states);
         let mut encoding = Encoding::new(shape, &problem.vocabulary, observations, budget)?;
@@ -67,9 +49,19 @@ impl Cegis {
         })
     }
 
-    /// The traces that the solver knows.
-    pub(crate) fn tree(&self) -> &PrefixTree {
-        &self.tree
+    /// The loop in its place, which begins now unless it has, with the limits of this call.
+    pub(crate) fn begin<'a>(
+        place: &'a mut Option<Self>,
+        problem: &Problem,
+        states: usize,
+        budget: &Budget,
+    ) -> Option<&'a mut Self> {
+        if place.is_none() {
+            *place = Self::new(problem, states, budget);
+        }
+        let cegis = place.as_mut()?;
+        cegis.encoding.set_budget(budget);
+        Some(cegis)
     }
 
     /// Whether the clauses are still right: no new observation, and no first trace of a kind of end, has been added.

@@ -16,7 +16,7 @@ const PER_MISTAKE: usize = 2;
 
 /// The mistakes of a machine, in the order in which their counterexamples are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Mistake {
+pub(crate) enum Mistake {
     GoalMissed,
     DeadEndMissed,
     AcceptedEarly,
@@ -33,40 +33,63 @@ pub(crate) fn counterexamples(
     let mut found: Vec<(Mistake, TracePrefix)> = (traces.from(from).par_iter().enumerate())
         .with_min_len(256)
         .filter_map(|(i, (kind, steps))| {
-            let (mistake, length) = first_mistake(traces, machine, *kind, steps)?;
+            let mut run = Run::new(machine);
+            let step = |step: ObservationId| match run
+                .step(machine, &traces.observations()[step as usize])
+                .edge
+            {
+                Some(_) => machine.machine().status(run.state()),
+                None => MachineStatus::Running,
+            };
+            let (mistake, length) = first_mistake(*kind, steps, step)?;
             Some((mistake, traces.prefix(from + i, length)))
         })
         .collect();
-    found.sort_by_key(|(mistake, prefix)| (*mistake, prefix.length, prefix.trace));
+    select(traces, &mut found, PER_MISTAKE, |prefix| {
+        prefix.length as f64
+    })
+}
+
+/// Selects counterexamples: of each mistake the first few by a key.
+pub(crate) fn select(
+    traces: &TraceSet,
+    found: &mut Vec<(Mistake, TracePrefix)>,
+    per_mistake: usize,
+    key: impl Fn(&TracePrefix) -> f64,
+) -> Vec<TracePrefix> {
+    let mut keyed: Vec<(Mistake, f64, TracePrefix)> = (found.drain(..))
+        .map(|(mistake, prefix)| (mistake, key(&prefix), prefix))
+        .collect();
+    keyed.sort_by(|a, b| {
+        (a.0.cmp(&b.0))
+            .then(a.1.total_cmp(&b.1))
+            .then(a.2.trace.cmp(&b.2.trace))
+    });
     let mut counts = [0; 4];
     let mut known = HashSet::new();
-    found.retain(|(mistake, prefix)| {
+    keyed.retain(|(mistake, _, prefix)| {
         let count = &mut counts[*mistake as usize];
-        let chosen = *count < PER_MISTAKE && known.insert(traces.steps(prefix));
+        let chosen = *count < per_mistake && known.insert(traces.steps(prefix));
         *count += usize::from(chosen);
         chosen
     });
-    found.into_iter().map(|(_, prefix)| prefix).collect()
+    keyed.into_iter().map(|(_, _, prefix)| prefix).collect()
 }
 
-/// The first mistake of a machine on a trace, and the number of observations after which it shows.
-fn first_mistake(
-    traces: &TraceSet,
-    machine: &BoundMachine,
+/// The first mistake of a machine on a trace, and the number of observations after which it shows. `run` takes the next
+/// observation of the trace and says what the machine has reached.
+pub(crate) fn first_mistake(
     kind: Kind,
     steps: &[ObservationId],
+    mut run: impl FnMut(ObservationId) -> MachineStatus,
 ) -> Option<(Mistake, usize)> {
-    let mut run = Run::new(machine);
     let mut reached = MachineStatus::Running;
     let mut length = steps.len();
     for (i, step) in steps.iter().enumerate() {
-        let observation = &traces.observations()[*step as usize];
-        if run.step(machine, observation).edge.is_some() {
-            reached = machine.machine().status(run.state());
-            if reached != MachineStatus::Running {
-                length = i + 1;
-                break;
-            }
+        reached = run(*step);
+        if reached != MachineStatus::Running {
+            length = i + 1;
+            break;
         }
     }
     let expected = match length < steps.len() {

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use form_core::{Signature, Trace};
 
+use crate::above::Above;
 use crate::budget::Budget;
-use crate::cegis::{Cegis, Effort};
+use crate::effort::Effort;
 use crate::error::Result;
-use crate::minimise::{Bounds, smallest};
 use crate::options::{Limits, Options};
 use crate::outcome::{LearnOutcome, Learnt, Round, StopReason};
 use crate::problem::Problem;
+use crate::search::Search;
 use crate::traces::TraceSet;
 use crate::verify::is_deterministic;
 use crate::vocabulary::vocabulary;
@@ -39,8 +40,9 @@ pub struct Learner {
     /// Lower bound: no machine with fewer states is consistent.
     states: usize,
     /// The search for a machine with that many.
-    cegis: Option<Cegis>,
-    bounds: Bounds,
+    search: Option<Search>,
+    /// The search for a machine with more.
+    above: Above,
     /// The minimal machine, and the number of traces that it has been replayed on.
     minimal: Option<(Learnt, usize)>,
     rounds: Vec<Round>,
@@ -58,8 +60,8 @@ impl Learner {
                 traces: TraceSet::default(),
             },
             states: 1,
-            cegis: None,
-            bounds: Bounds::default(),
+            search: None,
+            above: Above::default(),
             minimal: None,
             rounds: Vec::new(),
         }
@@ -113,14 +115,21 @@ impl Learner {
                 LearnOutcome::Minimal(learnt)
             }
             Err(reason) => {
-                let best = self.bounds.incumbent.clone();
+                let (mut lower, mut best) = (0, None);
+                if let Some(search) = &self.search
+                    && search.states == self.states
+                {
+                    lower = search.bounds.lower;
+                    best = search.bounds.incumbent.clone();
+                }
+                let best = best.or_else(|| self.above.best.clone());
                 if let Some(best) = &best {
                     is_deterministic(&self.problem.bind(best))?;
                 }
                 LearnOutcome::Stopped {
                     reason,
                     at_least_states: self.states,
-                    at_least_cost: self.bounds.lower,
+                    at_least_cost: lower,
                     best,
                 }
             }
@@ -131,9 +140,10 @@ impl Learner {
     fn still_minimal(&mut self) -> Option<Learnt> {
         let (learnt, checked) = self.minimal.take()?;
         let problem = &self.problem;
-        let refuted = match &mut self.cegis {
-            Some(cegis) if cegis.is_current(problem) => cegis.refine(problem, &learnt, checked),
-            _ => !problem.counterexamples(&learnt, checked).is_empty(),
+        let cegis = (self.search.as_mut()).and_then(|search| search.current(problem));
+        let refuted = match cegis {
+            Some(cegis) => cegis.refine(problem, &learnt, checked),
+            None => !problem.counterexamples(&learnt, checked).is_empty(),
         };
         if refuted {
             return None;
@@ -145,9 +155,18 @@ impl Learner {
     /// Iterative deepening: one number of states after the other, until a machine is found.
     fn search(&mut self, limits: &Limits, budget: &Budget) -> Result<Learnt, StopReason> {
         let problem = &self.problem;
-        self.cegis.take_if(|cegis| !cegis.is_current(problem));
-        // A machine found before need not agree with the traces added since.
-        (self.bounds.incumbent).take_if(|best| !problem.counterexamples(best, 0).is_empty());
+        if let Some(search) = &mut self.search {
+            search.renew(problem);
+        }
+        self.above.renew(problem, limits.max_states);
+        // Fewer states than a trace has stays are refuted without a search.
+        let stays = problem.stays();
+        for states in self.states..stays.min(limits.max_states + 1) {
+            self.search = None;
+            self.states = states;
+            self.account(Effort::default(), Effort::default(), Duration::ZERO, true);
+            self.states = states + 1;
+        }
         loop {
             if self.states > limits.max_states {
                 return Err(StopReason::States);
@@ -156,33 +175,22 @@ impl Learner {
                 progress.store(self.states, Ordering::Relaxed);
             }
             let start = Instant::now();
-            let mut before = Effort::default();
-            let cegis = match &mut self.cegis {
-                Some(cegis) => {
-                    before = cegis.effort();
-                    cegis.encoding().set_budget(budget);
-                    cegis
-                }
-                none => none.insert(
-                    Cegis::new(&self.problem, self.states, budget)
-                        .ok_or_else(|| budget.stop_reason())?,
-                ),
-            };
-            let found = smallest(cegis, &self.problem, &mut self.bounds, budget);
-            let after = cegis.effort();
+            self.search.take_if(|search| search.states < self.states);
+            let search = (self.search).get_or_insert_with(|| Search::new(self.states));
+            let before = search.effort();
+            let found = search.smallest(&self.problem, &mut self.above, budget);
+            let after = search.effort();
             self.account(before, after, start.elapsed(), matches!(found, Ok(None)));
             if let Some(learnt) = found? {
                 return Ok(learnt);
             }
             self.states += 1;
-            self.cegis = None;
-            self.bounds = Bounds::default();
         }
     }
 
     /// Adds the effort of a search to the round of its number of states.
     fn account(&mut self, before: Effort, after: Effort, time: Duration, refuted: bool) {
-        let (states, side) = (self.states, std::mem::take(&mut self.bounds.side_effort));
+        let states = self.states;
         if (self.rounds.last()).is_none_or(|round| round.states != states) {
             self.rounds.push(Round {
                 states,
@@ -190,11 +198,10 @@ impl Learner {
             });
         }
         if let Some(round) = self.rounds.last_mut() {
-            round.counterexamples +=
-                after.counterexamples - before.counterexamples + side.counterexamples;
-            round.steps += after.steps - before.steps + side.steps;
-            round.solver_calls += after.calls - before.calls + side.calls;
-            round.clauses = after.clauses + side.clauses;
+            round.counterexamples += after.counterexamples - before.counterexamples;
+            round.steps += after.steps - before.steps;
+            round.solver_calls += after.calls - before.calls;
+            round.clauses = after.clauses;
             round.time += time;
             round.refuted = refuted;
         }

@@ -9,10 +9,14 @@
 //!
 //! [`asp`] states the same problem for other solvers.
 
+mod above;
 pub mod asp;
 mod budget;
 mod cegis;
+mod chains;
 mod counterexamples;
+mod cuts;
+mod effort;
 mod encode;
 mod error;
 mod explain;
@@ -22,6 +26,7 @@ mod options;
 mod outcome;
 mod prefix_tree;
 mod problem;
+mod search;
 mod shape;
 mod traces;
 mod verify;

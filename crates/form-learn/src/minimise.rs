@@ -1,16 +1,10 @@
-//! The smallest machine with a given number of states, or the proof that there is none.
+//! The cheapest machine with a given number of states.
 //!
 //! The cost is bounded from below: the CEGIS loop looks for a machine of the lowest possible cost, then of the next, until one
-//! is consistent, which is then the cheapest. A second question, whether there is a machine of any cost, finds the
-//! refutation where there is none. Both run in turn with conflict budgets; then each gets its own thread if there are two,
-//! else they go on in turn. Either answer is exact, so the result does not depend on which comes first.
-
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::ScopedJoinHandle;
+//! is consistent, which is then the cheapest. Ties between machines of that cost are broken last.
 
 use crate::budget::Budget;
-use crate::cegis::{Cegis, ConflictBudget, Effort};
+use crate::cegis::{Cegis, ConflictBudget};
 use crate::encode::{Candidate, Lit, Measure, Solved};
 use crate::outcome::{Learnt, StopReason};
 use crate::problem::Problem;
@@ -22,130 +16,34 @@ pub(crate) struct Bounds {
     pub(crate) lower: usize,
     /// Upper bound: the cheapest consistent machine so far, not proven to be the cheapest.
     pub(crate) incumbent: Option<Learnt>,
-    /// The effort of a second thread.
-    pub(crate) side_effort: Effort,
 }
 
 impl Bounds {
+    /// Raises the lower bound.
+    pub(crate) fn raise(&mut self, lower: usize) {
+        self.lower = self.lower.max(lower);
+    }
+
     /// Remembers a consistent machine, unless a cheaper one is known.
-    fn improve(&mut self, learnt: &Learnt) {
+    pub(crate) fn improve(&mut self, learnt: &Learnt) {
         if (self.incumbent.as_ref()).is_none_or(|best| learnt.cost < best.cost) {
             self.incumbent = Some(learnt.clone());
         }
     }
 }
 
-/// Sets a flag when it is dropped, also by a panic.
-struct SetOnDrop(Arc<AtomicBool>);
-
-impl Drop for SetOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// The smallest machine; `None` if no machine with this number of states is consistent.
-pub(crate) fn smallest(
-    cegis: &mut Cegis,
-    problem: &Problem,
-    bounds: &mut Bounds,
-    budget: &Budget,
-) -> Result<Option<Learnt>, StopReason> {
-    let mut conflicts = FIRST_CONFLICTS;
-    loop {
-        let unlimited_calls = ConflictBudget {
-            conflicts,
-            calls: usize::MAX,
-        };
-        match cheapest(cegis, problem, bounds, Some(unlimited_calls)) {
-            Solved::Sat(candidate) => {
-                return break_ties(cegis, problem, bounds, candidate, budget).map(Some);
-            }
-            Solved::Unsat => return Ok(None),
-            Solved::Unknown => {}
-        }
-        if let Some(reason) = budget.exhausted() {
-            return Err(reason);
-        }
-        if bounds.incumbent.is_some() {
-            conflicts = conflicts.saturating_mul(2);
-            continue;
-        }
-        let few_calls = ConflictBudget {
-            conflicts,
-            calls: CALLS,
-        };
-        match cegis.solve(problem, &[], Some(few_calls)) {
-            Solved::Sat(candidate) => bounds.improve(&candidate.learnt),
-            Solved::Unsat => return Ok(None),
-            Solved::Unknown => {}
-        }
-        if rayon::current_num_threads() > 1 {
-            return side_by_side(cegis, problem, bounds, budget);
-        }
-        conflicts = conflicts.saturating_mul(2);
-    }
-}
-
-/// Both questions at once, each in its own thread.
-fn side_by_side(
-    cegis: &mut Cegis,
-    problem: &Problem,
-    bounds: &mut Bounds,
-    budget: &Budget,
-) -> Result<Option<Learnt>, StopReason> {
-    let [over, refuted] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
-    let needs_prover = bounds.incumbent.is_none();
-    let (minimal, proof) = std::thread::scope(|scope| {
-        let prover = needs_prover.then(|| {
-            let (budget, refuted) = (budget.with_interrupt(&over), refuted.clone());
-            let (states, tree) = (cegis.encoding().shape().states, cegis.tree().clone());
-            scope.spawn(move || {
-                let Some(mut prover) = Cegis::from_tree(problem, states, tree, &budget) else {
-                    return (Solved::Unknown, Effort::default());
-                };
-                let answer = prover.solve(problem, &[], None);
-                refuted.store(matches!(answer, Solved::Unsat), Ordering::Relaxed);
-                (answer, prover.effort())
-            })
-        });
-        let budget = budget.with_interrupt(&refuted);
-        cegis.encoding().set_budget(&budget);
-        // However this ends, the other thread is told to end too.
-        let at_end = SetOnDrop(over);
-        let minimal = match cheapest(cegis, problem, bounds, None) {
-            Solved::Sat(candidate) => {
-                break_ties(cegis, problem, bounds, candidate, &budget).map(Some)
-            }
-            Solved::Unsat => Ok(None),
-            Solved::Unknown => Err(budget.stop_reason()),
-        };
-        drop(at_end);
-        (minimal, prover.map(ScopedJoinHandle::join))
-    });
-    match proof {
-        Some(Ok((answer, effort))) => {
-            bounds.side_effort = effort;
-            match answer {
-                Solved::Unsat => return Ok(None),
-                Solved::Sat(candidate) => bounds.improve(&candidate.learnt),
-                Solved::Unknown => {}
-            }
-        }
-        Some(Err(panic)) => std::panic::resume_unwind(panic),
-        None => {}
-    }
-    minimal
-}
-
 /// The cheapest machine, from the lower bound upwards; with a conflict budget, one step of the bound.
-fn cheapest(
+pub(crate) fn cheapest(
     cegis: &mut Cegis,
     problem: &Problem,
     bounds: &mut Bounds,
-    budget: Option<ConflictBudget>,
+    conflicts: Option<i32>,
 ) -> Solved<Candidate> {
-    bounds.lower = bounds.lower.max(cegis.encoding().base_cost());
+    bounds.raise(cegis.encoding().lowest_cost());
+    let budget = conflicts.map(|conflicts| ConflictBudget {
+        conflicts,
+        calls: usize::MAX,
+    });
     loop {
         let bound = cegis.encoding().at_most(Measure::Cost, bounds.lower);
         match cegis.solve(problem, &bound, budget) {
@@ -161,7 +59,7 @@ fn cheapest(
 /// Among the machines of the lowest cost: the fewest ground atoms, the fewest negations, then the first in order.
 ///
 /// Mostly there are few of them, so they are enumerated with blocking clauses; of many, each measure is minimised.
-fn break_ties(
+pub(crate) fn break_ties(
     cegis: &mut Cegis,
     problem: &Problem,
     bounds: &mut Bounds,
@@ -217,15 +115,14 @@ fn break_ties(
     }
 }
 
-/// The conflicts of the first calls for a question.
-const FIRST_CONFLICTS: i32 = 1000;
-/// How often in a row a machine of any cost is asked for.
-const CALLS: usize = 4;
 /// How many machines of the same cost are enumerated.
 const ENUMERATED: usize = 8;
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use form_core::{Kind, Signature, Trace};
 
     use super::*;

@@ -14,7 +14,7 @@ pub struct Options {
     /// Whether a run may return to a state it has left.
     pub cyclic: bool,
     /// The bias towards one sub-task per state: a positive `forall` is the only literal of its edge. Its negation keeps the
-    /// other edges of the state apart from it.
+    /// other edges of the state apart from it, and stands nowhere else: it would be memory within a state.
     pub forall_alone: bool,
 }
 

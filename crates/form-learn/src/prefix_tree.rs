@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use form_core::{AtomSet, Kind};
 
+use crate::cuts::stays;
+
 /// The number of an observation among the distinct ones of the data.
 pub(crate) type ObservationId = u32;
 
@@ -56,6 +58,10 @@ pub(crate) struct Node {
     pub(crate) since: Vec<Option<usize>>,
     /// How the episode ended here, if it did.
     pub(crate) end: Option<Kind>,
+    /// The last node before this one with the same observation, if there is one.
+    pub(crate) previous: Option<usize>,
+    /// The fewest [stays](crate::cuts) that a trace through this node needs if a state is entered here; 0 if none is known to end.
+    pub(crate) stays: usize,
 }
 
 /// The prefix tree of the traces that the solver knows.
@@ -74,6 +80,8 @@ impl PrefixTree {
             observation: 0,
             since: vec![None; foralls.len()],
             end: None,
+            previous: None,
+            stays: 0,
         };
         Self {
             trie: Trie::new(root),
@@ -106,9 +114,18 @@ impl PrefixTree {
                         .map(|instances| Some(path[since(instances, observed, observations)?]))
                         .collect(),
                     end: (kind != Kind::Incomplete && depth + 1 == steps.len()).then_some(kind),
+                    previous: (steps[..depth].iter().rposition(|before| before == step))
+                        .map(|before| path[before + 1]),
+                    stays: 0,
                 }
             });
             path.push(node);
+        }
+        if kind != Kind::Incomplete {
+            for (node, stays) in path.into_iter().zip(stays(steps)) {
+                let node = self.trie.node(node);
+                node.stays = node.stays.max(stays);
+            }
         }
     }
 }

@@ -4,9 +4,12 @@
 //! with the fewest edges and literals together; among those, with the fewest ground atoms, then the fewest negations, then
 //! the first in the order of its edges. So the same set of traces gives the same machine.
 
+use std::cmp::Reverse;
+
 use form_core::{BoundMachine, Kind, Signature};
 
-use crate::counterexamples::counterexamples;
+use crate::counterexamples::{Mistake, counterexamples, select};
+use crate::cuts;
 use crate::options::Options;
 use crate::outcome::Learnt;
 use crate::prefix_tree::PrefixTree;
@@ -42,14 +45,77 @@ impl Problem {
         PrefixTree::new(foralls.collect())
     }
 
-    /// The traces that a search starts from: the shortest goal and the shortest dead end.
-    pub(crate) fn seeds(&self) -> PrefixTree {
-        let mut tree = self.empty_tree();
+    /// The traces that the search for a machine starts from: the shortest goal and the shortest dead end.
+    pub(crate) fn shortest_seeds(&self) -> PrefixTree {
         let ends = [Kind::Goal, Kind::DeadEnd].into_iter();
-        for seed in ends.filter_map(|kind| self.traces.shortest(kind)) {
-            self.plant(&mut tree, &seed);
+        self.tree_of(ends.filter_map(|kind| self.traces.shortest(kind)))
+    }
+
+    /// The traces that the relaxation starts from: the strongest, which are long.
+    pub(crate) fn strongest_seeds(&self, states: usize) -> PrefixTree {
+        self.tree_of(self.strongest(states, SEEDS).into_iter())
+    }
+
+    fn tree_of(&self, traces: impl Iterator<Item = TracePrefix>) -> PrefixTree {
+        let mut tree = self.empty_tree();
+        for trace in traces {
+            self.plant(&mut tree, &trace);
         }
         tree
+    }
+
+    /// The number of ways to cut a trace into at most this number of stays.
+    pub(crate) fn cuts(&self, trace: usize, states: usize) -> f64 {
+        cuts::count(self.traces.steps(&self.traces.whole(trace)), states)
+    }
+
+    /// For each kind of end, this number of traces: those with the fewest ways to cut them into stays.
+    pub(crate) fn strongest(&self, states: usize, number: usize) -> Vec<TracePrefix> {
+        let mut strongest = Vec::new();
+        for kind in [Kind::Goal, Kind::DeadEnd] {
+            let ends = (self.traces.from(0).iter().enumerate()).filter(|(_, (of, _))| *of == kind);
+            let mut ends: Vec<(usize, usize)> =
+                ends.map(|(i, (_, steps))| (steps.len(), i)).collect();
+            // Long traces have few ways: of very many traces, the others are not counted.
+            ends.sort_by_key(|(length, i)| (Reverse(*length), *i));
+            ends.truncate(COUNTED);
+            let mut ends: Vec<(f64, usize)> = (ends.into_iter())
+                .map(|(_, i)| (self.cuts(i, states), i))
+                .collect();
+            ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let chosen = ends.into_iter().take(number);
+            strongest.extend(chosen.map(|(_, i)| self.traces.whole(i)));
+        }
+        strongest
+    }
+
+    /// Selects counterexamples for the relaxation: missed ends with the fewest ways to cut them, and short prefixes.
+    pub(crate) fn select(
+        &self,
+        mut found: Vec<(Mistake, TracePrefix)>,
+        states: usize,
+    ) -> Vec<TracePrefix> {
+        select(
+            &self.traces,
+            &mut found,
+            PER_MISTAKE,
+            |prefix| match prefix.kind {
+                Kind::Incomplete => prefix.length as f64,
+                _ => self.cuts(prefix.trace, states),
+            },
+        )
+    }
+
+    /// Lower bound on the number of states: the most stays that a trace needs.
+    pub(crate) fn stays(&self) -> usize {
+        if !self.shape(1).counts_stays() {
+            return 1;
+        }
+        (self.traces.from(0).iter())
+            .filter(|(kind, _)| *kind != Kind::Incomplete)
+            .map(|(_, steps)| cuts::stays(steps)[0])
+            .max()
+            .unwrap_or(1)
     }
 
     /// Adds a prefix of a trace to a prefix tree.
@@ -69,3 +135,10 @@ impl Problem {
         }
     }
 }
+
+/// How many traces of each end a search starts from, where stays can be counted.
+const SEEDS: usize = 10;
+/// For how many traces of each end the ways are counted.
+const COUNTED: usize = 400;
+/// How many counterexamples of each mistake the relaxation gets at a time.
+const PER_MISTAKE: usize = 4;

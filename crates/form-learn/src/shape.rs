@@ -1,5 +1,7 @@
 //! The shape of the machines that one encoding is about: the number of states, and which edges are possible.
 
+use form_core::{Formula, Machine};
+
 use crate::options::Options;
 
 /// The shape of a machine.
@@ -31,5 +33,38 @@ impl Shape {
         let inner = (0..self.states).filter(|to| if cyclic { *to != from } else { *to > from });
         let terminal = [self.accept(), self.reject()].into_iter();
         (inner.chain(terminal.take(1 + usize::from(self.rejecting)))).collect()
+    }
+
+    /// The machine of this shape with these edges: source, target and guard.
+    pub(crate) fn machine(&self, edges: impl Iterator<Item = (usize, usize, Formula)>) -> Machine {
+        let name = |state: usize| match state {
+            state if state == self.accept() => "u_acc".to_owned(),
+            state if state == self.reject() => "u_rej".to_owned(),
+            state => format!("u{state}"),
+        };
+        let mut builder = Machine::builder("learnt")
+            .states((0..self.states + 1 + usize::from(self.rejecting)).map(name))
+            .initial("u0")
+            .accept("u_acc");
+        if self.rejecting {
+            builder = builder.reject("u_rej");
+        }
+        for (from, to, formula) in edges {
+            builder = builder.edge_with(&name(from), &name(to), formula, None);
+        }
+        builder
+            .build()
+            .expect("the names are made here and fit together")
+    }
+
+    /// Whether an observation that a stay has seen before causes no move (the lemma of [`cuts`](crate::cuts)).
+    pub(crate) fn moves_at_new_observations(&self) -> bool {
+        !self.options.first_order || self.options.forall_alone
+    }
+
+    /// Whether every stay of a run is in another state, left at an observation that is new in it: then a trace that needs some
+    /// number of stays needs as many states.
+    pub(crate) fn counts_stays(&self) -> bool {
+        !self.options.cyclic && self.moves_at_new_observations()
     }
 }

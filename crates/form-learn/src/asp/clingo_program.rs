@@ -58,10 +58,12 @@ sooner(Y,X) :- ed(Z,Y,_), state(Y), state(X), Z < X.
 
 /// The bias towards one sub-task per state.
 const FORALL_ALONE: &str = "
-% Bias: a positive `forall` is the only literal of its edge.
+% Bias: a positive `forall` is the only literal of its edge, and only where an edge has it another one may deny it.
 alone(X,Y,E) :- pos(X,Y,E,L), universal(L).
 :- alone(X,Y,E), pos(X,Y,E,A), pos(X,Y,E,B), A < B.
 :- alone(X,Y,E), neg(X,Y,E,_).
+waits(X,L) :- pos(X,Y,E,L), universal(L).
+:- neg(X,Y,E,L), universal(L), not waits(X,L).
 ";
 
 /// The runs of a machine over the tree, and how they must end.

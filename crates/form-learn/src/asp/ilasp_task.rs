@@ -79,6 +79,8 @@ const FORALL_ALONE: &str = "
     injected_alone(X,Y,E) :- injected_pos(X,Y,E,L), injected_universal(L).
     :- injected_alone(X,Y,E), injected_pos(X,Y,E,A), injected_pos(X,Y,E,B), A < B.
     :- injected_alone(X,Y,E), injected_neg(X,Y,E,B).
+    injected_waits(X,L) :- injected_pos(X,Y,E,L), injected_universal(L).
+    :- injected_neg(X,Y,E,L), injected_universal(L), not injected_waits(X,L).
 ";
 
 /// Among the shortest hypotheses: fewest ground atoms, then fewest negations.

@@ -37,6 +37,12 @@ impl Encoding {
             .count()
     }
 
+    /// Lower bound on the cost: besides the base cost, if edges lead to more targets than there are states, some states have
+    /// several, and all but one of a state's targets need a negation to exclude each other.
+    pub(crate) fn lowest_cost(&self) -> usize {
+        self.base_cost() + (self.base_cost() / 2).saturating_sub(self.shape.states)
+    }
+
     fn is_forced(&self, target: usize) -> bool {
         match target {
             0 => false,
@@ -66,7 +72,30 @@ impl Encoding {
             };
         }
         let more = self.counter(measure).get(bound);
-        more.map(|literal| -literal).into_iter().collect()
+        let mut assumptions: Vec<Lit> = more.map(|literal| -literal).into_iter().collect();
+        if measure == Measure::Cost {
+            assumptions.extend(self.few_connections(bound + self.base_cost()));
+        }
+        assumptions
+    }
+
+    /// The assumption that few pairs of states are connected, which a bound on the cost implies: clause learning does not find
+    /// arguments that count.
+    ///
+    /// Each of C connections costs an edge and a literal, and all but one of the targets of a state need a negation to exclude
+    /// each other. So a machine with n states costs at least 2C + (C - n).
+    fn few_connections(&mut self, cost: usize) -> Option<Lit> {
+        let most = (cost + self.shape.states) / 3;
+        let pairs: Vec<Lit> = (self.outgoing.iter().flatten())
+            .filter_map(|(_, slots)| Some(self.slots[*slots.first()?].present))
+            .collect();
+        if most >= pairs.len() {
+            return None;
+        }
+        if self.connections.len() <= most {
+            self.connections = self.solver.totalizer(&pairs, 2 * most);
+        }
+        self.connections.get(most).map(|more| -more)
     }
 
     fn counter(&mut self, measure: Measure) -> &mut Vec<Lit> {

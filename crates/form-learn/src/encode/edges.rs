@@ -45,6 +45,7 @@ impl Encoding {
                 groups.push((to, (first..self.slots.len()).collect()));
             }
             self.outgoing.push(groups);
+            self.add_waits(from);
         }
         // Without a state that no edge enters there would be a smaller machine.
         for to in 1..self.shape.states {
@@ -55,6 +56,36 @@ impl Encoding {
             self.solver.add(&entering);
         }
         Some(())
+    }
+
+    /// For each `forall`: whether an edge out of the state has it. With the bias `forall_alone`, only then another edge of the
+    /// state may deny it: otherwise the denial would be memory within a state.
+    fn add_waits(&mut self, from: usize) {
+        let groups = self.outgoing[from].clone();
+        let mut anywhere = Vec::new();
+        for (f, atom) in self.foralls.clone().into_iter().enumerate() {
+            let mut waits = Vec::new();
+            for (to, slots) in &groups {
+                let foralls: Vec<Lit> = (slots.iter())
+                    .map(|slot| self.slots[*slot].positive[atom])
+                    .collect();
+                let forall = self.solver.disjunction(&foralls);
+                waits.push(forall);
+                if let Some(runs) = &mut self.ordered {
+                    runs.moves.waits.insert((from, *to, f), forall);
+                }
+            }
+            let some = self.solver.disjunction(&waits);
+            anywhere.push(some);
+            if self.shape.options.forall_alone {
+                for slot in groups.iter().flat_map(|(_, slots)| slots) {
+                    self.solver.add(&[-self.slots[*slot].negative[atom], some]);
+                }
+            }
+        }
+        if let Some(runs) = &mut self.ordered {
+            runs.moves.waits_anywhere.push(anywhere);
+        }
     }
 
     fn new_slot(&mut self, from: usize, to: usize, pairs: &Cooccurrence) -> Option<EdgeSlot> {

@@ -32,7 +32,13 @@ impl Encoding {
     fn add_holds(&mut self, slot: usize, holds: Lit, here: &[usize], elsewhere: &[usize]) {
         let slot = &self.slots[slot];
         self.solver.add(&[-holds, slot.present]);
+        if self.shape.counts_stays() {
+            self.solver.add(&[-holds, -slot.has_forall]);
+        }
         let mut otherwise = vec![holds, -slot.present];
+        if self.shape.counts_stays() {
+            otherwise.push(slot.has_forall);
+        }
         let wrong = (here.iter().map(|i| slot.negative[*i]))
             .chain(elsewhere.iter().map(|i| slot.positive[*i]));
         for wrong in wrong {
@@ -60,7 +66,7 @@ impl Encoding {
     /// from determinism, but not by unit propagation.
     fn add_exclusion(&mut self, from: usize, number: u32) {
         let groups = self.outgoing[from].clone();
-        if self.foralls.is_empty() {
+        if self.foralls.is_empty() || self.shape.counts_stays() {
             for (to, slots) in &groups {
                 let holds: Vec<Lit> = slots.iter().map(|s| self.holds[&(*s, number)]).collect();
                 let fires = self.solver.disjunction(&holds);

@@ -12,6 +12,8 @@ mod edges;
 mod firing;
 mod idle;
 mod model;
+mod ordered_runs;
+mod relaxation;
 mod runs;
 mod since;
 mod solver;
@@ -27,11 +29,13 @@ use cooccurrence::Cooccurrence;
 pub(crate) use cost::Measure;
 pub(crate) use edges::EdgeSlot;
 pub(crate) use model::Candidate;
+pub(crate) use relaxation::Relaxation;
 pub(crate) use solver::{Lit, Solved};
 
 use crate::budget::Budget;
 use crate::shape::Shape;
 use crate::vocabulary::LearnableAtom;
+use ordered_runs::OrderedRuns;
 use solver::{FALSE, Solver, TRUE};
 
 /// The encoding for one shape, to which traces are added.
@@ -51,6 +55,8 @@ pub(crate) struct Encoding {
     justified: HashMap<(usize, usize), Vec<Lit>>,
     /// For each slot and observation: the literals about the newest observation hold.
     holds: HashMap<(usize, u32), Lit>,
+    /// The runs, if stays can be counted. If not, what follows describes them.
+    ordered: Option<OrderedRuns>,
     /// For each node and state: the run is there, terminal states included.
     states: Vec<Vec<Lit>>,
     /// For each state, target and observation, without `forall` atoms: an edge fires.
@@ -61,6 +67,8 @@ pub(crate) struct Encoding {
     stayed: HashMap<(usize, usize, usize), Lit>,
     /// Counters: literal k says "more than k".
     cost: Vec<Lit>,
+    /// How many pairs of states are connected.
+    connections: Vec<Lit>,
     ground: Vec<Lit>,
     negative: Vec<Lit>,
 }
@@ -79,6 +87,7 @@ impl Encoding {
         root[0] = TRUE;
         let mut encoding = Self {
             solver: Solver::new(budget),
+            ordered: OrderedRuns::new(&shape),
             shape,
             vocabulary: vocabulary.to_vec(),
             now,
@@ -93,6 +102,7 @@ impl Encoding {
             blocked: HashMap::new(),
             stayed: HashMap::new(),
             cost: Vec::new(),
+            connections: Vec::new(),
             ground: Vec::new(),
             negative: Vec::new(),
         };

@@ -38,26 +38,9 @@ impl Encoding {
     }
 
     fn decode_machine(&self) -> Machine {
-        let shape = &self.shape;
-        let name = |state: usize| match state {
-            state if state == shape.accept() => "u_acc".to_owned(),
-            state if state == shape.reject() => "u_rej".to_owned(),
-            state => format!("u{state}"),
-        };
-        let mut builder = Machine::builder("learnt")
-            .states((0..shape.states + 1 + usize::from(shape.rejecting)).map(name))
-            .initial("u0")
-            .accept("u_acc");
-        if shape.rejecting {
-            builder = builder.reject("u_rej");
-        }
-        for slot in (self.slots.iter()).filter(|slot| self.solver.is_true(slot.present)) {
-            let formula = self.decode_formula(slot);
-            builder = builder.edge_with(&name(slot.from), &name(slot.to), formula, None);
-        }
-        builder
-            .build()
-            .expect("the names are made here and fit together")
+        let present = (self.slots.iter()).filter(|slot| self.solver.is_true(slot.present));
+        let edges = present.map(|slot| (slot.from, slot.to, self.decode_formula(slot)));
+        self.shape.machine(edges)
     }
 
     fn decode_formula(&self, slot: &EdgeSlot) -> Formula {

@@ -9,11 +9,33 @@ use crate::prefix_tree::PrefixTree;
 impl Encoding {
     /// Encodes the nodes of the tree that are new since the last call.
     pub(crate) fn extend(&mut self, tree: &PrefixTree, observations: &[AtomSet]) {
+        if self.shape.counts_stays() {
+            return self.extend_ordered(tree, observations);
+        }
         for node in self.states.len()..tree.len() {
             let observation = tree.node(node).observation;
             self.add_observation(observation, &observations[observation as usize]);
             self.add_node(tree, node);
         }
+    }
+
+    fn extend_ordered(&mut self, tree: &PrefixTree, observations: &[AtomSet]) {
+        let Some(mut runs) = self.ordered.take() else {
+            return;
+        };
+        runs.tighten(&mut self.solver, tree);
+        for node in runs.len()..tree.len() {
+            let observation = tree.node(node).observation;
+            self.add_observation(observation, &observations[observation as usize]);
+            for from in 0..self.shape.states {
+                for (to, _) in &self.outgoing[from] {
+                    let key = (from, *to, observation);
+                    runs.moves.fires.insert(key, self.fires[&key]);
+                }
+            }
+            runs.add_node(&mut self.solver, tree);
+        }
+        self.ordered = Some(runs);
     }
 
     fn add_node(&mut self, tree: &PrefixTree, node: usize) {

@@ -314,7 +314,7 @@ impl<'a> Search<'a> {
         sets: &mut Vec<Outgoing>,
     ) {
         let Some((&to, rest)) = targets.split_first() else {
-            if size == 0 {
+            if size == 0 && self.denies_only_what_is_awaited(edges) {
                 sets.push(edges.clone());
             }
             return;
@@ -337,6 +337,16 @@ impl<'a> Search<'a> {
                 }
             }
         }
+    }
+}
+
+impl Search<'_> {
+    /// With the bias, a negated `forall` stands only in states with an edge that has it.
+    fn denies_only_what_is_awaited(&self, edges: &Outgoing) -> bool {
+        let foralls = bits(&self.space.atoms, |atom| atom.forall);
+        let awaited = edges.iter().fold(0, |all, edge| all | edge.positive);
+        let denied = edges.iter().fold(0, |all, edge| all | edge.negative);
+        !self.space.problem.options.forall_alone || denied & foralls & !awaited == 0
     }
 }
 

@@ -150,10 +150,13 @@ fn only_a_minimal_machine_can_be_explained() {
 
 #[test]
 fn rounds_count_counterexamples_and_their_steps() {
-    let (learner, _) = whole("all_yellow");
+    let (learner, _) = whole("green_but_one");
     for round in learner.rounds() {
         // Each question but the last few found a machine, and each machine was refuted by a few traces.
-        assert!(round.counterexamples <= 8 * round.solver_calls, "{round:?}");
+        assert!(
+            round.counterexamples <= 16 * round.solver_calls,
+            "{round:?}"
+        );
         assert!(round.counterexamples <= round.steps, "{round:?}");
     }
     let all: usize = learner.rounds().iter().map(|r| r.counterexamples).sum();

@@ -1,0 +1,137 @@
+//! A relaxation of the problem that refutes numbers of states with far fewer conflicts than the encoding of the machines.
+//!
+//! A relaxed machine has a *table* instead of guards: for each state and observation the target, if any. Of the guards it keeps
+//! that all observations of an edge satisfy its positive literals, and that a `forall` stands alone on its edge; negations are
+//! free. Every machine has such a table, so a number of states without a consistent table has no consistent machine. The
+//! converse does not hold: then the [encoding](crate::encode) decides.
+//!
+//! The runs are those of [`OrderedRuns`].
+
+mod edges;
+mod table;
+
+use std::collections::HashMap;
+
+use form_core::AtomSet;
+
+use super::ordered_runs::OrderedRuns;
+use super::solver::{Solved, Solver};
+use crate::budget::Budget;
+use crate::effort::Effort;
+use crate::prefix_tree::PrefixTree;
+use crate::problem::Problem;
+use crate::shape::Shape;
+use edges::RelaxedEdge;
+use table::Table;
+
+/// The relaxed problem for one number of states.
+pub(crate) struct Relaxation {
+    solver: Solver,
+    shape: Shape,
+    /// The atoms about the newest observation: what they are about.
+    now: Vec<AtomSet>,
+    /// The instances of the `forall` atoms.
+    foralls: Vec<AtomSet>,
+    /// The edges from each state to each target, κ of them.
+    edges: HashMap<(usize, usize), Vec<RelaxedEdge>>,
+    runs: OrderedRuns,
+    /// The traces that the solver knows.
+    tree: PrefixTree,
+    counterexamples: usize,
+    /// The number of nodes that the tree began with.
+    seeded: usize,
+}
+
+impl Relaxation {
+    /// The relaxed problem, if the options allow one. `None` if not, or if a limit is reached meanwhile.
+    pub(crate) fn new(problem: &Problem, states: usize, budget: &Budget) -> Option<Self> {
+        let shape = problem.shape(states);
+        let runs = OrderedRuns::new(&shape)?;
+        let masks = |forall: bool| -> Vec<AtomSet> {
+            (problem.vocabulary.iter())
+                .filter(|atom| atom.forall == forall)
+                .map(|atom| atom.mask.clone())
+                .collect()
+        };
+        let tree = problem.strongest_seeds(states);
+        let mut relaxation = Self {
+            solver: Solver::new(budget),
+            shape,
+            now: masks(false),
+            foralls: masks(true),
+            edges: HashMap::new(),
+            runs,
+            seeded: tree.len(),
+            tree,
+            counterexamples: 0,
+        };
+        relaxation.add_edges()?;
+        Some(relaxation)
+    }
+
+    /// Whether the clauses are still right: no first trace of a kind of end has been added.
+    pub(crate) fn is_current(&self, problem: &Problem) -> bool {
+        self.shape == problem.shape(self.shape.states)
+    }
+
+    pub(crate) fn effort(&self) -> Effort {
+        Effort {
+            counterexamples: self.counterexamples,
+            steps: self.tree.len() - self.seeded,
+            calls: self.solver.calls,
+            clauses: self.solver.clauses,
+        }
+    }
+
+    /// CEGIS: whether some table is consistent with all traces, with a limit on the conflicts of each solver call.
+    pub(crate) fn solve(
+        &mut self,
+        problem: &Problem,
+        conflicts: Option<i32>,
+        budget: &Budget,
+    ) -> Solved<()> {
+        self.solver.set_budget(budget);
+        loop {
+            self.extend(problem.traces.observations());
+            match self.solver.solve(&[], conflicts) {
+                Solved::Sat(()) => {}
+                answer => return answer,
+            }
+            let found = self.decode().counterexamples(problem);
+            if found.is_empty() {
+                return Solved::Sat(());
+            }
+            self.counterexamples += found.len();
+            for counterexample in &found {
+                problem.plant(&mut self.tree, counterexample);
+            }
+        }
+    }
+
+    /// Encodes the nodes of the tree that are new since the last call.
+    fn extend(&mut self, observations: &[AtomSet]) {
+        self.runs.tighten(&mut self.solver, &self.tree);
+        for node in self.runs.len()..self.tree.len() {
+            let observation = self.tree.node(node).observation;
+            self.add_observation(observation, &observations[observation as usize]);
+            self.runs.add_node(&mut self.solver, &self.tree);
+        }
+    }
+
+    /// The table of the last model.
+    fn decode(&self) -> Table {
+        let mut table = Table::new(&self.shape, &self.foralls);
+        let moves = &self.runs.moves;
+        for (&(from, to, observation), fires) in &moves.fires {
+            if self.solver.is_true(*fires) {
+                table.set(from, observation, to);
+            }
+        }
+        for (&(from, to, f), waits) in &moves.waits {
+            if self.solver.is_true(*waits) {
+                table.set_forall(from, f, to);
+            }
+        }
+        table
+    }
+}
