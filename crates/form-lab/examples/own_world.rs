@@ -83,7 +83,7 @@ impl Kitchen {
         match self.at {
             KETTLE => self.boiled = true,
             TABLE if self.filled.iter().all(|filled| *filled) => {
-                self.outcome = EpisodeOutcome::Goal
+                self.outcome = EpisodeOutcome::Goal;
             }
             TABLE => {}
             cup => self.filled[cup - 2] |= self.boiled,
