@@ -204,7 +204,7 @@ fn main() -> Result<()> {
     let violations = check_environment(&mut kitchen, &CheckOptions::default());
     ensure!(violations.is_empty(), "the kitchen: {}", violations[0]);
 
-    // 2. How good is somebody who knows nothing? `Trainer` is a run in memory.
+    // 2. How good is an untrained policy? `Trainer` is a run in memory.
     let (config, envs) = (config()?, CopiesEnvFactory::new(kitchen));
     let before = Trainer::new(config.clone(), envs.clone(), never.clone())?.evaluate(&PLAN)?;
 

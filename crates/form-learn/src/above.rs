@@ -32,8 +32,14 @@ impl Above {
         self.max_states = max_states;
         self.tried = 0;
         self.searches.clear();
-        self.best
-            .take_if(|best| !problem.counterexamples(best, 0).is_empty());
+        self.best.take_if(|best| {
+            best.states > max_states || !problem.counterexamples(best, 0).is_empty()
+        });
+    }
+
+    /// The machine with this number of states, if it is the one that is known: it is not above any more.
+    pub(crate) fn reached(&mut self, states: usize) -> Option<Learnt> {
+        self.best.take_if(|best| best.states == states)
     }
 
     /// Forgets what is not above this number of states any more.

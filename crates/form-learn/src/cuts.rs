@@ -9,10 +9,8 @@
 //!
 //! The lemma needs a positive `forall` alone on its edge, and the bound a machine without cycles.
 
-use crate::prefix_tree::ObservationId;
-
 /// For each number of observations: the fewest stays that the rest of the trace is cut into, if a state is entered there.
-pub(crate) fn stays(steps: &[ObservationId]) -> Vec<usize> {
+pub(crate) fn stays<O: PartialEq>(steps: &[O]) -> Vec<usize> {
     let mut stays = vec![0; steps.len() + 1];
     let mut next = NextDistinct::default();
     for entered in (0..steps.len()).rev() {
@@ -24,7 +22,7 @@ pub(crate) fn stays(steps: &[ObservationId]) -> Vec<usize> {
 }
 
 /// The number of ways to cut a trace into at most this number of stays: few ways make a trace a strong constraint.
-pub(crate) fn count(steps: &[ObservationId], most: usize) -> f64 {
+pub(crate) fn count<O: PartialEq>(steps: &[O], most: usize) -> f64 {
     // For each number of observations, and each number of stays: the ways with at most that number.
     let mut ways = vec![vec![0.0; most + 1]; steps.len() + 1];
     ways[steps.len()].fill(1.0);
@@ -44,7 +42,7 @@ struct NextDistinct(Vec<usize>);
 
 impl NextDistinct {
     /// Goes back by one observation.
-    fn prepend(&mut self, steps: &[ObservationId], entered: usize) {
+    fn prepend<O: PartialEq>(&mut self, steps: &[O], entered: usize) {
         self.0.retain(|later| steps[*later] != steps[entered]);
         self.0.push(entered);
     }
@@ -55,7 +53,7 @@ mod tests {
     use super::*;
 
     /// All ways to cut the rest of a trace, by the number of their stays.
-    fn all(steps: &[ObservationId], entered: usize) -> Vec<usize> {
+    fn all(steps: &[u32], entered: usize) -> Vec<usize> {
         if entered == steps.len() {
             return vec![0];
         }

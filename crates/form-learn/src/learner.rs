@@ -161,7 +161,7 @@ impl Learner {
         self.above.renew(problem, limits.max_states);
         // Fewer states than a trace has stays are refuted without a search.
         let stays = problem.stays();
-        for states in self.states..stays.min(limits.max_states + 1) {
+        for states in self.states..stays.min(limits.max_states.saturating_add(1)) {
             self.search = None;
             self.states = states;
             self.account(Effort::default(), Effort::default(), Duration::ZERO, true);
@@ -205,5 +205,48 @@ impl Learner {
             round.time += time;
             round.refuted = refuted;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use form_core::Kind;
+
+    use super::*;
+
+    /// Two branches, so that no chain is consistent: the machine can only have come from the search with more states.
+    #[test]
+    fn a_machine_from_above_is_kept_when_its_number_of_states_is_reached() {
+        let signature = Signature::parse(["a", "b", "goal", "lava"]).unwrap();
+        let learner = || {
+            let mut learner = Learner::new(&signature, &Options::default());
+            for (kind, steps) in [
+                (Kind::Goal, &["a", "goal"][..]),
+                (Kind::DeadEnd, &["lava"]),
+                (Kind::DeadEnd, &["a", "lava"]),
+                (Kind::Incomplete, &["goal", "b", "goal"]),
+            ] {
+                let steps = steps.iter().map(|atom| signature.observation([atom]));
+                learner.add(&Trace::new(
+                    kind,
+                    steps.map(Result::unwrap).collect::<Vec<_>>(),
+                ));
+            }
+            learner
+        };
+        let LearnOutcome::Minimal(minimal) = learner().learn(&Limits::default()).unwrap() else {
+            panic!("there is a machine")
+        };
+        let mut stopped = learner();
+        stopped.states = minimal.states;
+        stopped.above.best = Some(minimal.clone());
+        let limits = Limits {
+            time: Some(Duration::ZERO),
+            ..Limits::default()
+        };
+        let LearnOutcome::Stopped { best, .. } = stopped.learn(&limits).unwrap() else {
+            panic!("there is no time")
+        };
+        assert_eq!(best, Some(minimal));
     }
 }

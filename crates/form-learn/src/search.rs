@@ -81,6 +81,9 @@ impl Search {
         above: &mut Above,
         budget: &Budget,
     ) -> Result<Option<Learnt>, StopReason> {
+        if let Some(best) = above.reached(self.states) {
+            self.bounds.improve(&best);
+        }
         if !self.chains {
             match chains(problem, self.states, NODES, budget) {
                 Chains::Best(learnt) => return Ok(Some(learnt)),
@@ -101,9 +104,12 @@ impl Search {
         }
         let mut found = self.in_turn(problem, above, 1, budget);
         if matches!(found, Solved::Unknown) {
-            // Once a consistent machine is known, only the cheapest one is asked for.
+            // Once a consistent machine is known, only the cheapest one is asked for. A worker of a thread pool must not wait for a thread
+            // that itself waits for the pool.
             let one_question = self.bounds.incumbent.is_some();
-            found = match one_question || rayon::current_num_threads() == 1 {
+            let one_thread =
+                rayon::current_num_threads() == 1 || rayon::current_thread_index().is_some();
+            found = match one_question || one_thread {
                 true => self.in_turn(problem, above, usize::MAX, budget),
                 false => self.side_by_side(problem, above, budget),
             };

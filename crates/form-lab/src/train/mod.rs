@@ -113,6 +113,10 @@ impl<F: EnvFactory> Trainer<F> {
         }
         run.traces = traces;
         run.state = metadata.state;
+        // Its success was that of ended episodes, which is too high: the run must not seem to have fallen.
+        if metadata.map_order != MAP_ORDER {
+            run.state.forget_success();
+        }
         // The run has been given more iterations since.
         if run.state.stop_cause == Some(StopCause::OutOfIterations)
             && run.state.iteration < run.config.iterations

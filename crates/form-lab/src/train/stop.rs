@@ -81,7 +81,8 @@ impl<F: EnvFactory> Trainer<F> {
         let floor = self.state.best * (1.0 - stop.fall);
         let fell = stop.fall > 0.0 && self.state.best >= stop.crossing && success < floor;
         // A few episodes cannot tell 98 from 99 %: one failure more than the rate allows is enough to look closer.
-        let enough = last.successes as f64 >= (stop.success * last.episodes as f64).floor();
+        let enough =
+            last.successes as f64 >= (stop.success * last.episodes as f64).floor().max(1.0);
         self.state.streak = if enough { self.state.streak + 1 } else { 0 };
         let converged = enough && self.state.streak >= stop.patience;
         if !fell && !converged {
@@ -149,7 +150,8 @@ impl<F: EnvFactory> Trainer<F> {
         reasons.extend(relevant.map(|spot| spot.reason));
         if let Some(limit) = self.envs.step_limit() {
             let plan = self.plan(EpisodeSet::Fixed, self.config.evaluation.episodes);
-            let starts = starts(&self.envs, &plan, true, PlayCallback::none())?;
+            let callback = PlayCallback::none().interrupted_by(&self.interrupt);
+            let starts = starts(&self.envs, &plan, true, callback)?;
             let beyond = (starts.iter().flatten()).filter(|start| start.is_beyond(limit));
             let mut maps: Vec<usize> = beyond.filter_map(|start| start.map).collect();
             maps.sort_unstable();

@@ -138,7 +138,7 @@ fn ended(finish: Finish) -> RunResult {
     }
 }
 
-/// Whether a rate that is measured on so many episodes is compatible with a true one. The seeds are fixed, so this does not depend on
+/// Whether a rate measured on this number of episodes is compatible with a true one. The seeds are fixed, so this does not depend on
 /// luck; the interval is wide enough that another seed would do as well.
 fn is_about(rate: f64, episodes: u64, truth: f64) -> bool {
     // 3.29 standard errors: a confidence of 99.9 %.
