@@ -367,7 +367,7 @@ fn what_makes_no_sense_is_refused_and_leaves_no_folder() {
     config.method = Method::SinglePolicy;
     let message = refused(&config);
     assert!(message.contains("use the method of that run"), "{message}");
-    // What somebody else has put there stays.
+    // Another file of that name is kept.
     fs::create_dir(&path).unwrap();
     fs::write(path.join(ORIGIN), "mine").unwrap();
     let config = transfer_config(&source, &task, Retrain::Full).unwrap();
