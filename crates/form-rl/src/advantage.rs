@@ -1,5 +1,5 @@
-//! Generalised advantage estimation, GAE (Schulman, Moritz, Levine, Jordan, Abbeel: High-Dimensional Continuous Control Using
-//! Generalized Advantage Estimation, ICLR 2016).
+//! Generalised advantage estimation, GAE (Schulman, Moritz, Levine, Jordan, Abbeel, ICLR 2016,
+//! arXiv:1506.02438).
 //!
 //! A truncated trajectory is not a terminated one: it is bootstrapped with the critic's value of the observation after it.
 

@@ -1,4 +1,4 @@
-//! Proximal policy optimisation, PPO (Schulman, Wolski, Dhariwal, Radford, Klimov: Proximal Policy Optimization Algorithms, 2017,
+//! Proximal policy optimisation, PPO (Schulman, Wolski, Dhariwal, Radford, Klimov, 2017,
 //! arXiv:1707.06347; section 2.1 of the paper): hyperparameters, loss, update. GAE is in `advantage`, the rollout in `rollout::game`.
 //!
 //! The loss, a mean over the samples of a minibatch:
