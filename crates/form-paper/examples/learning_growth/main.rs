@@ -1,5 +1,5 @@
-//! How the time to learn a machine grows with the number of traces, of objects per colour, and of sub-tasks, up to where it stops
-//! being practical.
+//! How the time to learn a machine grows with the number of traces, of objects per colour, and of sub-tasks in a row, up to where
+//! it stops being practical.
 //!
 //! ```text
 //! cargo run --release -p form-paper --example learning_growth -- 20 book/src/images/learning_growth.svg
@@ -137,51 +137,22 @@ fn objects(limit: Duration) -> Fallible<Study> {
     })
 }
 
-/// More and more sub-tasks, the goal counted, 100 traces of each kind: in a row, with a dead end after each, in two branches, and in
-/// a row with a way back.
+/// More and more sub-tasks in a row, the goal counted, 100 traces of each kind.
 fn chains(limit: Duration) -> Fallible<Study> {
     let sizes: Vec<usize> = (2..=8).collect();
-    let mut series = Vec::new();
-    for (title, structure) in [
-        ("chain", Structure::Chain),
-        ("chain with dead ends", Structure::DeadEnds),
-        ("two branches", Structure::Branches),
-        ("cyclic", Structure::Cyclic),
-    ] {
-        series.push(grow(title, &sizes, limit, |sub_tasks| {
-            let cyclic = structure == Structure::Cyclic;
-            Ok(Problem {
-                task: structured_task(sub_tasks, structure)?,
-                traces: if structure == Structure::DeadEnds {
-                    300
-                } else {
-                    200
-                },
-                options: Options {
-                    cyclic,
-                    ..Options::default()
-                },
-            })
-        })?);
-    }
+    let chain = |sub_tasks| {
+        Ok(Problem {
+            task: chain_task(sub_tasks)?,
+            traces: 200,
+            options: Options::default(),
+        })
+    };
     Ok(Study {
         title: "Sub-tasks in a row",
         varied: "sub-tasks",
-        series,
+        series: vec![grow("chain", &sizes, limit, chain)?],
         sizes,
     })
-}
-
-/// How the sub-tasks of a task are put together.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Structure {
-    Chain,
-    /// A chain in which the grey checkpoint `o8` is deadly.
-    DeadEnds,
-    /// The red checkpoint `o2` at the start leads into a second chain, of half the length, to the goal.
-    Branches,
-    /// A chain in which the grey checkpoint `o8` leads from the last state back to the first.
-    Cyclic,
 }
 
 /// A task of the paper with this number of yellow checkpoints. They are numbered first, so the others get higher numbers.
@@ -198,46 +169,18 @@ fn paper_task(name: &str, yellow: usize) -> Fallible<Task> {
     Ok(Task::new(description)?)
 }
 
-/// Sub-tasks in the paper's room, of which the last is the goal: a chain of four is Blue-AllYellow-7.
-fn structured_task(sub_tasks: usize, structure: Structure) -> Fallible<Task> {
+/// A chain of sub-tasks in the paper's room, of which the last is the goal: four are Blue-AllYellow-7.
+fn chain_task(sub_tasks: usize) -> Fallible<Task> {
     let before = sub_tasks.saturating_sub(1);
-    let mut machine = Machine::builder(&format!("sub_tasks_{sub_tasks}"))
+    let mut machine = Machine::builder(&format!("chain_{sub_tasks}"))
         .initial("u0")
         .accept("u_acc");
-    let state = |i: usize| format!("u{i}");
-    // The second branch takes its states from the first one.
-    let branch = match structure {
-        Structure::Branches => before / 2,
-        _ => 0,
-    };
-    let (deadly, back) = ("grey(o8)", "grey(o8)");
-    if structure == Structure::DeadEnds {
-        machine = machine.reject("u_rej");
+    for (i, formula) in CHAIN.iter().cycle().take(before).enumerate() {
+        machine = machine.edge(&format!("u{i}"), &format!("u{}", i + 1), formula)?;
     }
-    let first = before - branch;
-    for i in 0..=before {
-        let is_last = i == first || i == before;
-        let formula = match is_last {
-            true => "goal",
-            false => CHAIN[i % CHAIN.len()],
-        };
-        let next = match is_last {
-            true => "u_acc".to_owned(),
-            false => state(i + 1),
-        };
-        machine = machine.edge(&state(i), &next, formula)?;
-        if structure == Structure::DeadEnds {
-            machine = machine.edge(&state(i), "u_rej", deadly)?;
-        }
-    }
-    if branch > 0 {
-        machine = machine.edge("u0", &state(first + 1), "red(o2)")?;
-    }
-    if structure == Structure::Cyclic && before > 0 {
-        machine = machine.edge(&state(before), "u0", back)?;
-    }
+    machine = machine.edge(&format!("u{before}"), "u_acc", "goal")?;
     let mut description = Task::builtin("blue-all-yellow-7")?.description().clone();
-    description.name = format!("sub-tasks-{sub_tasks}");
+    description.name = format!("chain-{sub_tasks}");
     description.machine = machine.build()?;
     // Long chains are rarely completed by chance in 3,000 steps.
     description.steps = 10_000;
