@@ -59,4 +59,4 @@ def test_ctrl_c_stops_a_command(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         out = process.stdout.read()
         assert process.wait() == 1
-    assert "interrupted" in out
+    assert "stopped by an interrupt" in out

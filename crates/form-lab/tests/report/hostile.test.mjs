@@ -30,7 +30,7 @@ test("a damaged folder is shown as far as it can be read, with notes that name t
         `${pattern} in ${notes.join("\n")}`,
       );
     noted(/metrics\.csv:6/);
-    noted(/not in its folder: timings\.csv, checkpoints/);
+    noted(/missing in its folder: timings\.csv, checkpoints/);
     noted(/001\.form:4/);
     assert.equal(await view.locator("#notes h3").textContent(), `hostile/${hostileName}`);
     assert.ok(await view.locator("#notes").isVisible());

@@ -90,8 +90,8 @@ test("evaluations, facts and the figures at the top are those of the run", async
       run.evaluations.map((one) => (one.held_out ? "held-out" : "training")),
     );
     for (const [at, one] of run.evaluations.entries()) {
-      assert.equal(Number(shown[at][2]), one.episodes);
-      assert.equal(shown[at][3], `${((100 * one.successes) / one.episodes).toFixed(1)} %`);
+      assert.equal(Number(shown[at][3]), one.episodes);
+      assert.equal(shown[at][4], `${((100 * one.successes) / one.episodes).toFixed(1)} %`);
       assert.ok(one.low <= one.success && one.success <= one.high);
     }
     const facts = Object.fromEntries((await texts(view, "#facts dt")).map((name, at) => [name, at]));
