@@ -44,7 +44,7 @@ SMALL = [
 RUNS = {
     "planes": ["--method", "handcrafted"],
     "paper": ["--method", "handcrafted", "--preset", "paper"],
-    "memory": ["--method", "recurrent-ppo"],
+    "memory": ["--method", "recurrent-ppo", "--set", "network.sequence=32"],
     "single": ["--method", "single-policy", "--progress", "bits"],
 }
 

@@ -52,7 +52,7 @@ class Room(MiniGridEnv):
         self.grid = Grid(width, height)
         for x, y in self.description["walls"]:
             self.put_obj(Wall(), x, y)
-        for atom, (x, y) in self.description["things"]:
+        for atom, (x, y) in self.description["objects"]:
             thing = {"goal": Goal, "lava": Lava}.get(atom)
             self.put_obj(thing() if thing else Checkpoint(atom), x, y)
         self.agent_pos = tuple(self.description["agent"])
@@ -154,7 +154,7 @@ def replay(episode):
     """Plays one recorded episode in MiniGrid; returns its number of steps and its outcome."""
     description = episode["map"]
     env = FullyObsWrapper(Room(description))
-    task = TASKS[description["task"]]([atom for atom, _ in description["things"]])
+    task = TASKS[description["task"]]([atom for atom, _ in description["objects"]])
     observation, _ = env.reset()
     inside, last = env.unwrapped, None
     if len(episode["frames"]) != len(episode["actions"]) + 1:

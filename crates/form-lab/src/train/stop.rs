@@ -81,8 +81,7 @@ impl<F: EnvFactory> Trainer<F> {
         let floor = self.state.best * (1.0 - stop.fall);
         let fell = stop.fall > 0.0 && self.state.best >= stop.crossing && success < floor;
         // A few episodes cannot tell 98 from 99 %: one failure more than the rate allows is enough to look closer.
-        let enough =
-            last.successes as f64 >= (stop.success * last.episodes as f64).floor().max(1.0);
+        let enough = last.successes as f64 >= (stop.success * last.episodes as f64).floor();
         self.state.streak = if enough { self.state.streak + 1 } else { 0 };
         let converged = enough && self.state.streak >= stop.patience;
         if !fell && !converged {
