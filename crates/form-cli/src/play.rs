@@ -109,8 +109,8 @@ enum Command {
     Leave,
 }
 
-fn asked(event: &Event) -> Option<Command> {
-    use form_env::Action;
+/// The key that was pressed, if one was. Ctrl-C and Ctrl-Q are Esc; other keys with Ctrl are none.
+fn pressed(event: &Event) -> Option<KeyCode> {
     let Event::Key(KeyEvent {
         code,
         modifiers,
@@ -120,9 +120,16 @@ fn asked(event: &Event) -> Option<Command> {
     else {
         return None;
     };
-    Some(match code {
-        KeyCode::Char('c' | 'q') if modifiers.contains(KeyModifiers::CONTROL) => Command::Leave,
-        _ if modifiers.contains(KeyModifiers::CONTROL) => return None,
+    match code {
+        KeyCode::Char('c' | 'q') if modifiers.contains(KeyModifiers::CONTROL) => Some(KeyCode::Esc),
+        _ if modifiers.contains(KeyModifiers::CONTROL) => None,
+        code => Some(*code),
+    }
+}
+
+fn asked(event: &Event) -> Option<Command> {
+    use form_env::Action;
+    Some(match pressed(event)? {
         KeyCode::Left | KeyCode::Char('h') => Command::Act(Action::Left),
         KeyCode::Right | KeyCode::Char('l') => Command::Act(Action::Right),
         KeyCode::Up | KeyCode::Char('k') => Command::Act(Action::Forward),

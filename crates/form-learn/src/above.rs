@@ -55,7 +55,7 @@ impl Above {
             if self.best.is_some() {
                 return;
             }
-            if let Chains::Best(learnt) = chains(problem, more, NODES, budget) {
+            if let Chains::Best(learnt) = chains(problem, more, budget) {
                 self.best = Some(learnt);
             }
             self.tried = more;
@@ -99,5 +99,3 @@ impl Above {
 
 /// How many numbers of states are tried in advance.
 const AHEAD: usize = 4;
-/// The nodes of the search tree of chains.
-const NODES: usize = 100_000;

@@ -28,8 +28,11 @@ pub(crate) enum Chains {
     Unknown,
 }
 
-/// Enumerates the chains with this number of states, visiting at most `nodes` nodes of the search tree.
-pub(crate) fn chains(problem: &Problem, states: usize, nodes: usize, budget: &Budget) -> Chains {
+/// The most nodes of the search tree that are visited.
+const NODES: usize = 100_000;
+
+/// Enumerates the chains with this number of states.
+pub(crate) fn chains(problem: &Problem, states: usize, budget: &Budget) -> Chains {
     let shape = problem.shape(states);
     let terminal = match shape.reached {
         [true, false] => shape.accept(),
@@ -47,7 +50,7 @@ pub(crate) fn chains(problem: &Problem, states: usize, nodes: usize, budget: &Bu
         followed: Vec::new(),
         failed: HashSet::new(),
         consistent: Vec::new(),
-        nodes,
+        nodes: NODES,
     };
     for seed in problem.strongest(states, SEEDS) {
         search.follow(&seed);

@@ -85,7 +85,7 @@ impl Search {
             self.bounds.improve(&best);
         }
         if !self.chains {
-            match chains(problem, self.states, NODES, budget) {
+            match chains(problem, self.states, budget) {
                 Chains::Best(learnt) => return Ok(Some(learnt)),
                 // Whatever there is has one more edge or literal.
                 Chains::None => self.bounds.raise(2 * self.states + 1),
@@ -275,7 +275,5 @@ const AT_FIRST: i32 = 500;
 const LIKELY: i32 = 30_000;
 /// The conflicts of the first calls for a question.
 const FIRST_CONFLICTS: i32 = 2000;
-/// How often in a row a machine of any cost is asked for.
+/// The most solver calls in a row for a machine of any cost.
 const CALLS: usize = 4;
-/// The nodes of the search tree of chains.
-const NODES: usize = 100_000;

@@ -6,10 +6,10 @@ use anyhow::Result;
 use form_env::Action;
 use form_lab::{EpisodeRequest, Recording, SavedRun};
 use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::event::{self, Event, KeyCode};
 
 use super::game::Game;
-use super::{PAUSE, screen};
+use super::{PAUSE, pressed, screen};
 
 /// The available speeds in steps per second, and the initial one.
 const SPEEDS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -169,18 +169,7 @@ fn game_of(recording: &Recording) -> Game {
 }
 
 fn asked(event: &Event) -> Option<Command> {
-    let Event::Key(KeyEvent {
-        code,
-        modifiers,
-        kind: KeyEventKind::Press | KeyEventKind::Repeat,
-        ..
-    }) = event
-    else {
-        return None;
-    };
-    Some(match code {
-        KeyCode::Char('c' | 'q') if modifiers.contains(KeyModifiers::CONTROL) => Command::Leave,
-        _ if modifiers.contains(KeyModifiers::CONTROL) => return None,
+    Some(match pressed(event)? {
         KeyCode::Char(' ') => Command::PlayOrPause,
         KeyCode::Right | KeyCode::Char('l') => Command::Forward,
         KeyCode::Left | KeyCode::Char('h') => Command::Back,
@@ -202,6 +191,7 @@ mod tests {
     use form_rl::Choice;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
+    use ratatui::crossterm::event::{KeyEvent, KeyModifiers};
 
     use super::*;
 
