@@ -26,6 +26,7 @@ pub use error::{Error, Result};
 pub use grid::colour::Colour;
 pub use grid::map::{Map, Object};
 pub use grid::pose::Direction;
+pub use grid::reach_avoid::ReachAvoid;
 pub use grid::room::{Area, MAX_SIDE, Room};
 pub use grid::rules::Action;
 pub use grid::view::View;

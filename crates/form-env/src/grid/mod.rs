@@ -5,6 +5,7 @@
 pub(crate) mod colour;
 pub(crate) mod map;
 pub(crate) mod pose;
+pub(crate) mod reach_avoid;
 pub(crate) mod room;
 pub(crate) mod rules;
 pub(crate) mod view;

@@ -19,6 +19,16 @@ pub enum Direction {
 impl Direction {
     /// All directions in order, each a turn to the right from the one before.
     pub const ALL: [Self; 4] = [Self::East, Self::South, Self::West, Self::North];
+
+    /// What to add to a column and a row to go one cell ahead.
+    pub(crate) fn step(self) -> (isize, isize) {
+        match self {
+            Self::East => (1, 0),
+            Self::South => (0, 1),
+            Self::West => (-1, 0),
+            Self::North => (0, -1),
+        }
+    }
 }
 
 /// Where the agent is and where it looks.
