@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::Result;
+use form_core::Machine;
 use form_lab::{Evaluation, RunResult, mean};
 
 use crate::findings::groups;
@@ -127,12 +128,9 @@ fn row(experiment: &str, label: &str, results: &[&RunResult]) -> String {
     let ratios: Vec<f64> = evaluations().filter_map(|found| found.ratio).collect();
     let exact = evaluations().all(|found| found.shortest_exact);
     let dash = || "–".to_owned();
-    let machine = match results.first() {
-        Some(first) if first.machine.is_some() => {
-            format!("{} states, {} edges", first.states, first.edges)
-        }
-        _ => dash(),
-    };
+    let machine = (results.first())
+        .and_then(|first| first.machine.as_deref()?.parse::<Machine>().ok())
+        .map_or_else(dash, |machine| machine.describe_size());
     format!(
         "| {experiment}: {label} | {} | {} | {} | {} | {} | {} | {machine} |",
         results.len(),
