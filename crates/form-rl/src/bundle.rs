@@ -147,29 +147,32 @@ impl Bundle {
         hasher.finalize().to_le_bytes().into()
     }
 
-    /// Writes all arrays, and a description in the metadata under `key`. An existing file is replaced once the new one is complete.
-    pub(crate) fn write<T: Serialize>(
+    /// The bytes of a file with all arrays, and a description in the metadata under `key`.
+    pub(crate) fn to_bytes<T: Serialize>(
         mut self,
-        path: &Path,
         key: &str,
         description: &T,
-    ) -> Result<()> {
+    ) -> Result<Vec<u8>, SafeTensorError> {
+        let text = serde_json::to_string(description).map_err(SafeTensorError::JsonError)?;
+        self.metadata.insert(key.to_owned(), text);
+        let checksum = self.checksum();
+        self.insert(CHECKSUM, Dtype::U32, &[1], checksum);
+        safetensors::serialize(&self.arrays, Some(self.metadata))
+    }
+
+    /// Writes these bytes. An existing file is replaced once the new one is complete.
+    pub(crate) fn write<T: Serialize>(self, path: &Path, key: &str, description: &T) -> Result<()> {
         let io = |source| Error::Io {
-            path: path.to_owned(),
-            source,
-        };
-        let damaged = |source| Error::Damaged {
             path: path.to_owned(),
             source,
         };
         // A pipe or device would be replaced by a file.
         refuse_pipes(path).map_err(io)?;
-        let text = serde_json::to_string(description).map_err(SafeTensorError::JsonError);
-        let text = text.map_err(damaged)?;
-        self.metadata.insert(key.to_owned(), text);
-        let checksum = self.checksum();
-        self.insert(CHECKSUM, Dtype::U32, &[1], checksum);
-        let file = safetensors::serialize(&self.arrays, Some(self.metadata)).map_err(damaged)?;
+        let file = self.to_bytes(key, description);
+        let file = file.map_err(|source| Error::Damaged {
+            path: path.to_owned(),
+            source,
+        })?;
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
@@ -195,19 +198,23 @@ impl Bundle {
 
     /// Reads a file, and rejects it if it has a checksum that is wrong.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let damaged = |source| Error::Damaged {
-            path: path.to_owned(),
-            source,
-        };
         let io = |source| Error::Io {
             path: path.to_owned(),
             source,
         };
         // Reading a device or a pipe may never end.
         refuse_pipes(path).map_err(io)?;
-        let file = fs::read(path).map_err(io)?;
-        let (_, header) = SafeTensors::read_metadata(&file).map_err(damaged)?;
-        let tensors = SafeTensors::deserialize(&file).map_err(damaged)?;
+        Self::from_bytes(path, &fs::read(path).map_err(io)?)
+    }
+
+    /// Reads the bytes of a file; `path` is for errors.
+    pub(crate) fn from_bytes(path: &Path, file: &[u8]) -> Result<Self> {
+        let damaged = |source| Error::Damaged {
+            path: path.to_owned(),
+            source,
+        };
+        let (_, header) = SafeTensors::read_metadata(file).map_err(damaged)?;
+        let tensors = SafeTensors::deserialize(file).map_err(damaged)?;
         let mut bundle = Self {
             metadata: header.metadata().clone().unwrap_or_default(),
             ..Self::default()

@@ -33,6 +33,7 @@ mod error;
 mod experience;
 mod net;
 mod ppo;
+mod reach_avoid;
 mod rollout;
 mod speed;
 
@@ -51,6 +52,10 @@ pub use net::{
     NetworkConfig, Outputs, VectorConfig, WeightOrigin, matrix_flops,
 };
 pub use ppo::{PpoConfig, PpoLoss, PpoReport, PpoSums, Samples, ValueClip, update};
+pub use reach_avoid::distances::Distances;
+pub use reach_avoid::imitation::{Imitation, ImitationConfig, ImitationReport};
+pub use reach_avoid::policy::{ActionValues, PolicyOrigin, ReachAvoidPolicy};
+pub use reach_avoid::sub_tasks::{SubTask, SubTasks};
 pub use rollout::game::{Collected, Game};
 pub use rollout::game_config::{Choice, Credit, Episode, GameConfig};
 pub use rollout::play::{PlayConfig, PlayProgress};

@@ -12,6 +12,7 @@ mod learning;
 mod normalisation;
 mod observation_encoder;
 mod ppo;
+mod reach_avoid;
 mod resume;
 mod samples;
 mod shapes;

@@ -1,0 +1,532 @@
+//! A value iteration network (Tamar et al., 2016; arXiv:1602.02867) for sub-tasks in a grid: values of all poses, improved by one learnt
+//! convolution that is repeated until they settle, and the values of the three moving actions.
+//!
+//! There is a value `V` for each direction and cell. One iteration computes, for each pose and action,
+//! `Q = Σ values · V(neighbours, all directions) + Σ planes · (walls, reach, avoid)(neighbours) + bias`, over the 3 × 3 cells around the
+//! agent *as the agent sees them* (ahead, beside, behind), and `V = min(0, max Q)`. All four directions share their weights by rotation, so
+//! what is learnt for one direction holds for the others. Cells of walls have no poses: their values are 0.
+//!
+//! Planes are stored as flat arrays over the cells, in which a neighbour is a fixed distance away: walls go all around a room. Sums run over
+//! 16 cells at once, in one order on all processors.
+
+use std::ops::Range;
+
+use form_env::ReachAvoid;
+
+use crate::net::vectorised;
+
+/// Left, right, forward.
+pub(crate) const ACTIONS: usize = 3;
+/// Walls, reach, avoid.
+const PLANES: usize = 3;
+const DIRECTIONS: usize = 4;
+/// The cells around the agent, and its own.
+const TAPS: usize = 9;
+/// A direction and an action.
+pub(crate) const OUTPUTS: usize = DIRECTIONS * ACTIONS;
+/// Cells that are computed at once.
+const LANES: usize = 16;
+
+/// The weights in one array, in this order. Taps are numbered `3 * (ahead + 1) + right + 1`, with `ahead` and `right` from −1 to 1; relative
+/// directions count turns to the right.
+pub(crate) const VALUES: Range<usize> = 0..ACTIONS * DIRECTIONS * TAPS;
+/// By action, plane and tap.
+pub(crate) const PLANE: Range<usize> = VALUES.end..VALUES.end + ACTIONS * PLANES * TAPS;
+/// By action.
+pub(crate) const BIAS: Range<usize> = PLANE.end..PLANE.end + ACTIONS;
+/// What action values are multiplied by to give logits.
+pub(crate) const SCALE: usize = BIAS.end;
+/// Slope and offset of the value's sigmoid.
+pub(crate) const CRITIC: Range<usize> = SCALE + 1..SCALE + 3;
+/// The number of weights.
+pub(crate) const WEIGHTS: usize = CRITIC.end;
+
+/// The tensors of the weights: names, shapes, places.
+pub(crate) const TENSORS: [(&str, &[usize], Range<usize>); 5] = [
+    ("values.weight", &[ACTIONS, DIRECTIONS, 3, 3], VALUES),
+    ("planes.weight", &[ACTIONS, PLANES, 3, 3], PLANE),
+    ("bias", &[ACTIONS], BIAS),
+    ("scale", &[1], SCALE..SCALE + 1),
+    ("critic", &[2], CRITIC),
+];
+
+/// A sub-task laid out for the network.
+#[derive(Clone, Debug)]
+pub(crate) struct Grid {
+    /// What to add to a cell's number for a neighbour: `3 * (dx + 1) + dy + 1`.
+    neighbours: [isize; TAPS],
+    /// The first cell that is computed, and the number of blocks of [`LANES`].
+    first: usize,
+    blocks: usize,
+    /// The length of a plane: cells, and padding.
+    stride: usize,
+    /// 1 for cells without a wall.
+    free: Vec<f32>,
+    planes: Vec<f32>,
+}
+
+impl Grid {
+    pub(crate) fn new(sub_task: &ReachAvoid) -> Self {
+        let (height, cells) = (sub_task.height(), sub_task.walls().len());
+        let first = height + 1;
+        let blocks = (cells - 2 * first).div_ceil(LANES);
+        let stride = first + blocks * LANES + first;
+        let mut planes = vec![0.0; PLANES * stride];
+        let mut free = vec![0.0; stride];
+        for cell in 0..cells {
+            let (wall, avoid) = (sub_task.walls()[cell], sub_task.avoid()[cell]);
+            // A cell both to reach and to avoid is one to avoid.
+            let reach = sub_task.reach()[cell] && !avoid;
+            free[cell] = f32::from(u8::from(!wall));
+            for (plane, is_there) in [wall, reach, avoid].into_iter().enumerate() {
+                planes[plane * stride + cell] = f32::from(u8::from(is_there));
+            }
+        }
+        let column = height as isize;
+        let neighbours =
+            std::array::from_fn(|n| (n as isize / 3 - 1) * column + (n as isize % 3 - 1));
+        Self {
+            neighbours,
+            first,
+            blocks,
+            stride,
+            free,
+            planes,
+        }
+    }
+
+    /// The number of poses without a wall.
+    fn poses(&self) -> usize {
+        DIRECTIONS * self.free.iter().filter(|free| **free > 0.0).count()
+    }
+
+    /// The first cells of all blocks.
+    #[inline(always)]
+    fn starts(&self) -> impl Iterator<Item = usize> + use<> {
+        let first = self.first;
+        (0..self.blocks).map(move |block| first + block * LANES)
+    }
+
+    /// The place of an output (direction and action) of a cell.
+    pub(crate) fn output(&self, cell: usize, direction: usize, action: usize) -> usize {
+        (direction * ACTIONS + action) * self.stride + cell
+    }
+
+    /// The place of the value of a pose.
+    pub(crate) fn value(&self, cell: usize, direction: usize) -> usize {
+        direction * self.stride + cell
+    }
+
+    /// The length of the values of all poses.
+    fn values_len(&self) -> usize {
+        DIRECTIONS * self.stride
+    }
+}
+
+/// 16 numbers from here.
+#[inline(always)]
+fn lanes(numbers: &[f32], at: usize) -> [f32; LANES] {
+    let mut lanes = [0.0; LANES];
+    lanes.copy_from_slice(&numbers[at..at + LANES]);
+    lanes
+}
+
+/// A convolution's weights in the room's frame: `(input * TAPS + neighbour) * OUTPUTS + output`.
+struct Kernel(Vec<f32>);
+
+impl Kernel {
+    /// The weights of the values, by input direction.
+    fn of_values(weights: &[f32]) -> Self {
+        let mut kernel = vec![0.0; DIRECTIONS * TAPS * OUTPUTS];
+        for (weight, place) in values_places() {
+            kernel[place] = weights[weight];
+        }
+        Self(kernel)
+    }
+
+    /// The weights of the planes.
+    fn of_planes(weights: &[f32]) -> Self {
+        let mut kernel = vec![0.0; PLANES * TAPS * OUTPUTS];
+        for (weight, place) in plane_places() {
+            kernel[place] = weights[weight];
+        }
+        Self(kernel)
+    }
+
+    /// Adds the convolution of the inputs around one block to the sums.
+    #[inline(always)]
+    fn add_to(&self, grid: &Grid, inputs: &[f32], at: usize, sums: &mut [[f32; LANES]; OUTPUTS]) {
+        let count = self.0.len() / (TAPS * OUTPUTS);
+        for input in 0..count {
+            for (n, offset) in grid.neighbours.into_iter().enumerate() {
+                let from = (input * grid.stride + at).wrapping_add_signed(offset);
+                let numbers = lanes(inputs, from);
+                let row = (input * TAPS + n) * OUTPUTS;
+                let weights = &self.0[row..row + OUTPUTS];
+                for (sum, weight) in sums.iter_mut().zip(weights) {
+                    for (sum, number) in sum.iter_mut().zip(numbers) {
+                        *sum = number.mul_add(*weight, *sum);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The neighbour of the room's frame that a tap is, for an agent that looks in a direction.
+fn neighbour(direction: usize, tap: usize) -> usize {
+    // Ahead and to the right, in MiniGrid's order of directions.
+    const STEPS: [(isize, isize); 4] = [(1, 0), (0, 1), (-1, 0), (0, -1)];
+    let (ahead, right) = (tap as isize / 3 - 1, tap as isize % 3 - 1);
+    let (forward, side) = (STEPS[direction], STEPS[(direction + 1) % 4]);
+    let dx = ahead * forward.0 + right * side.0;
+    let dy = ahead * forward.1 + right * side.1;
+    (3 * (dx + 1) + dy + 1) as usize
+}
+
+/// Each weight of the values, with its places in the kernel.
+fn values_places() -> impl Iterator<Item = (usize, usize)> {
+    (0..DIRECTIONS).flat_map(|direction| {
+        VALUES.map(move |weight| {
+            let (action, rest) = (weight / (DIRECTIONS * TAPS), weight % (DIRECTIONS * TAPS));
+            let input = (direction + rest / TAPS) % DIRECTIONS;
+            let row = input * TAPS + neighbour(direction, rest % TAPS);
+            (weight, row * OUTPUTS + direction * ACTIONS + action)
+        })
+    })
+}
+
+/// Each weight of the planes, with its places in the kernel.
+fn plane_places() -> impl Iterator<Item = (usize, usize)> {
+    (0..DIRECTIONS).flat_map(|direction| {
+        (0..PLANE.len()).map(move |weight| {
+            let (action, rest) = (weight / (PLANES * TAPS), weight % (PLANES * TAPS));
+            let row = rest / TAPS * TAPS + neighbour(direction, rest % TAPS);
+            let place = row * OUTPUTS + direction * ACTIONS + action;
+            (PLANE.start + weight, place)
+        })
+    })
+}
+
+/// How many iterations to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Iterations {
+    /// This number.
+    Exactly(usize),
+    /// Until the values have settled wherever they do.
+    UntilSettled,
+}
+
+/// No action: the value is 0, or the cell is a wall.
+const NO_ACTION: u8 = ACTIONS as u8;
+
+/// The values of all poses and actions.
+#[derive(Clone, Debug)]
+pub(crate) struct Forward {
+    /// The values of actions, at [`Grid::output`].
+    pub(crate) actions: Vec<f32>,
+    /// The values of poses, at [`Grid::value`].
+    pub(crate) values: Vec<f32>,
+    /// The number of iterations made.
+    pub(crate) iterations: usize,
+    /// For the backward pass: the values before each iteration, and the actions that the maximum chose.
+    history: Vec<(Vec<f32>, Vec<u8>)>,
+}
+
+/// Evaluates the network. `keep` keeps what the backward pass needs.
+pub(crate) fn forward(weights: &[f32], grid: &Grid, iterations: Iterations, keep: bool) -> Forward {
+    let kernel = Kernel::of_values(weights);
+    let inputs = constant_inputs(weights, grid);
+    let mut values = vec![0.0; grid.values_len()];
+    let mut next = values.clone();
+    let mut choices = vec![NO_ACTION; if keep { values.len() } else { 0 }];
+    let mut history = Vec::new();
+    let mut rule = SettledRule::new(grid);
+    let mut made = 0;
+    loop {
+        match iterations {
+            Iterations::Exactly(number) if made >= number => break,
+            Iterations::UntilSettled if rule.has_settled() => break,
+            _ => {}
+        }
+        iterate(&kernel, grid, &inputs, &values, &mut next, &mut choices);
+        made += 1;
+        if iterations == Iterations::UntilSettled {
+            rule.update(&values, &next);
+        }
+        if keep {
+            history.push((values.clone(), choices.clone()));
+        }
+        std::mem::swap(&mut values, &mut next);
+    }
+    let mut actions = vec![0.0; OUTPUTS * grid.stride];
+    vectorised(
+        #[inline(always)]
+        || {
+            for at in grid.starts() {
+                let mut sums = [[0.0; LANES]; OUTPUTS];
+                for (output, sum) in sums.iter_mut().enumerate() {
+                    *sum = lanes(&inputs, output * grid.stride + at);
+                }
+                kernel.add_to(grid, &values, at, &mut sums);
+                for (output, sum) in sums.iter().enumerate() {
+                    let to = output * grid.stride + at;
+                    actions[to..to + LANES].copy_from_slice(sum);
+                }
+            }
+        },
+    );
+    Forward {
+        actions,
+        values,
+        iterations: made,
+        history,
+    }
+}
+
+/// What the planes and the biases add to every output: the same in all iterations.
+fn constant_inputs(weights: &[f32], grid: &Grid) -> Vec<f32> {
+    let kernel = Kernel::of_planes(weights);
+    let mut inputs = vec![0.0; OUTPUTS * grid.stride];
+    vectorised(
+        #[inline(always)]
+        || {
+            for at in grid.starts() {
+                let mut sums = [[0.0; LANES]; OUTPUTS];
+                for (output, sum) in sums.iter_mut().enumerate() {
+                    *sum = [weights[BIAS.start + output % ACTIONS]; LANES];
+                }
+                kernel.add_to(grid, &grid.planes, at, &mut sums);
+                for (output, sum) in sums.iter().enumerate() {
+                    let to = output * grid.stride + at;
+                    inputs[to..to + LANES].copy_from_slice(sum);
+                }
+            }
+        },
+    );
+    inputs
+}
+
+/// One iteration: `V = min(0, max Q)` for all poses. Writes which action the maximum chose, unless `choices` is empty.
+fn iterate(
+    kernel: &Kernel,
+    grid: &Grid,
+    inputs: &[f32],
+    values: &[f32],
+    next: &mut [f32],
+    choices: &mut [u8],
+) {
+    vectorised(
+        #[inline(always)]
+        || {
+            for at in grid.starts() {
+                let mut sums = [[0.0; LANES]; OUTPUTS];
+                for (output, sum) in sums.iter_mut().enumerate() {
+                    *sum = lanes(inputs, output * grid.stride + at);
+                }
+                kernel.add_to(grid, values, at, &mut sums);
+                let free = lanes(&grid.free, at);
+                for direction in 0..DIRECTIONS {
+                    let [left, right, ahead] =
+                        std::array::from_fn(|action| sums[direction * ACTIONS + action]);
+                    let to = direction * grid.stride + at;
+                    for lane in 0..LANES {
+                        let turn = if right[lane] > left[lane] {
+                            right[lane]
+                        } else {
+                            left[lane]
+                        };
+                        let best = if ahead[lane] > turn {
+                            ahead[lane]
+                        } else {
+                            turn
+                        };
+                        let best = if best < 0.0 { best } else { 0.0 };
+                        next[to + lane] = best * free[lane];
+                    }
+                    if choices.is_empty() {
+                        continue;
+                    }
+                    for lane in 0..LANES {
+                        let turn = u8::from(right[lane] > left[lane]);
+                        let greatest = if right[lane] > left[lane] {
+                            right[lane]
+                        } else {
+                            left[lane]
+                        };
+                        let best = if ahead[lane] > greatest { 2 } else { turn };
+                        let greatest = if ahead[lane] > greatest {
+                            ahead[lane]
+                        } else {
+                            greatest
+                        };
+                        let counts = greatest < 0.0 && free[lane] > 0.0;
+                        choices[to + lane] = if counts { best } else { NO_ACTION };
+                    }
+                }
+            }
+        },
+    );
+}
+
+/// Decides when values have settled. From poses without a way to a cell to reach they never do, but fall on and on; so the rule counts the
+/// poses whose values still change: a way that gets longer by one step settles at least one pose per iteration.
+struct SettledRule {
+    changing: usize,
+    unchanged_for: usize,
+    left: usize,
+}
+
+/// Iterations without a newly settled pose before the rule stops.
+const PATIENCE: usize = 6;
+
+impl SettledRule {
+    fn new(grid: &Grid) -> Self {
+        Self {
+            changing: usize::MAX,
+            unchanged_for: 0,
+            // No shortest way is longer than the number of poses.
+            left: grid.poses() + PATIENCE,
+        }
+    }
+
+    fn has_settled(&self) -> bool {
+        self.unchanged_for >= PATIENCE || self.left == 0
+    }
+
+    fn update(&mut self, before: &[f32], after: &[f32]) {
+        let (mut greatest, mut changing) = (0.0_f32, 0);
+        vectorised(
+            #[inline(always)]
+            || {
+                for (before, after) in before.iter().zip(after) {
+                    greatest = greatest.max((before - after).abs());
+                }
+                let limit = 0.01 * greatest;
+                for (before, after) in before.iter().zip(after) {
+                    changing += usize::from((before - after).abs() > limit);
+                }
+            },
+        );
+        self.left = self.left.saturating_sub(1);
+        self.unchanged_for = match changing < self.changing && changing > 0 {
+            true => 0,
+            false => self.unchanged_for + 1,
+        };
+        self.changing = changing;
+    }
+}
+
+/// Adds the gradient of the weights, except the scale and the critic, from that of the action values.
+pub(crate) fn backward(
+    weights: &[f32],
+    grid: &Grid,
+    forward: &Forward,
+    d_actions: Vec<f32>,
+    gradient: &mut [f32],
+) {
+    let kernel = Kernel::of_values(weights);
+    let mut d_kernel = vec![0.0; kernel.0.len()];
+    let mut d_inputs = d_actions.clone();
+    let mut d_outputs = d_actions;
+    let mut d_values = vec![0.0; grid.values_len()];
+    let mut values = &forward.values;
+    for (before, choices) in forward.history.iter().rev() {
+        correlate(grid, values, &d_outputs, &mut d_kernel);
+        transposed(&kernel, grid, &d_outputs, &mut d_values);
+        vectorised(
+            #[inline(always)]
+            || {
+                for direction in 0..DIRECTIONS {
+                    let from = direction * grid.stride..(direction + 1) * grid.stride;
+                    let (d_values, choices) = (&d_values[from.clone()], &choices[from]);
+                    for action in 0..ACTIONS {
+                        let to = (direction * ACTIONS + action) * grid.stride;
+                        let d_outputs = &mut d_outputs[to..to + grid.stride];
+                        let d_inputs = &mut d_inputs[to..to + grid.stride];
+                        let pairs = d_values.iter().zip(choices);
+                        for ((output, input), (slope, choice)) in
+                            d_outputs.iter_mut().zip(d_inputs).zip(pairs)
+                        {
+                            let chosen = usize::from(*choice) == action;
+                            *output = if chosen { *slope } else { 0.0 };
+                            *input += *output;
+                        }
+                    }
+                }
+            },
+        );
+        values = before;
+    }
+    // The values before the first iteration are 0: they give no gradient to the weights.
+    debug_assert!(values.iter().all(|value| *value == 0.0));
+    for (weight, place) in values_places() {
+        gradient[weight] += d_kernel[place];
+    }
+    let mut d_planes = vec![0.0; PLANES * TAPS * OUTPUTS];
+    correlate(grid, &grid.planes, &d_inputs, &mut d_planes);
+    for (weight, place) in plane_places() {
+        gradient[weight] += d_planes[place];
+    }
+    for output in 0..OUTPUTS {
+        let from = output * grid.stride;
+        let sum: f32 = d_inputs[from..from + grid.stride].iter().sum();
+        gradient[BIAS.start + output % ACTIONS] += sum;
+    }
+}
+
+/// Adds the gradient of a kernel: the products of its inputs and the gradients of its outputs.
+fn correlate(grid: &Grid, inputs: &[f32], d_outputs: &[f32], d_kernel: &mut [f32]) {
+    vectorised(
+        #[inline(always)]
+        || {
+            for input in 0..d_kernel.len() / (TAPS * OUTPUTS) {
+                for (n, offset) in grid.neighbours.into_iter().enumerate() {
+                    let mut sums = [[0.0_f32; LANES]; OUTPUTS];
+                    for at in grid.starts() {
+                        let from = (input * grid.stride + at).wrapping_add_signed(offset);
+                        let numbers = lanes(inputs, from);
+                        for (output, sum) in sums.iter_mut().enumerate() {
+                            let slopes = lanes(d_outputs, output * grid.stride + at);
+                            for lane in 0..LANES {
+                                sum[lane] = numbers[lane].mul_add(slopes[lane], sum[lane]);
+                            }
+                        }
+                    }
+                    let row = (input * TAPS + n) * OUTPUTS;
+                    for (total, sum) in d_kernel[row..row + OUTPUTS].iter_mut().zip(sums) {
+                        *total += sum.iter().sum::<f32>();
+                    }
+                }
+            }
+        },
+    );
+}
+
+/// The gradient of the values that a convolution read.
+fn transposed(kernel: &Kernel, grid: &Grid, d_outputs: &[f32], d_values: &mut [f32]) {
+    vectorised(
+        #[inline(always)]
+        || {
+            for at in grid.starts() {
+                let mut sums = [[0.0_f32; LANES]; DIRECTIONS];
+                for output in 0..OUTPUTS {
+                    for (n, offset) in grid.neighbours.into_iter().enumerate() {
+                        let from = (output * grid.stride + at).wrapping_add_signed(-offset);
+                        let slopes = lanes(d_outputs, from);
+                        for (input, sum) in sums.iter_mut().enumerate() {
+                            let weight = kernel.0[(input * TAPS + n) * OUTPUTS + output];
+                            for lane in 0..LANES {
+                                sum[lane] = slopes[lane].mul_add(weight, sum[lane]);
+                            }
+                        }
+                    }
+                }
+                for (input, sum) in sums.iter().enumerate() {
+                    let to = input * grid.stride + at;
+                    d_values[to..to + LANES].copy_from_slice(sum);
+                }
+            }
+        },
+    );
+}
