@@ -5,12 +5,14 @@
 //! - **The grid world**: a [`Task`] is a [`Room`], the objects in it, and the machine that defines success and failure.
 //!   [`Task::builtin`] has those of the paper, [`Task::open`] reads a file, [`Task::maps`] draws maps that can be solved.
 //!   [`GridWorld`] plays one world, [`GridWorlds`] many.
+//! - **Plans**: a [`Planner`] says which cells of a map to reach next, and which to avoid, so that a machine accepts.
 //! - **Pictures**: a [`Frame`] is drawn as text, SVG or PNG, a [`Walk`] as an animated SVG or GIF.
 
 mod draw;
 mod env;
 mod error;
 mod grid;
+mod plan;
 mod tasks;
 mod vector;
 
@@ -30,6 +32,8 @@ pub use grid::reach_avoid::ReachAvoid;
 pub use grid::room::{Area, MAX_SIDE, Room};
 pub use grid::rules::Action;
 pub use grid::view::View;
+pub use plan::label_map::LabelMap;
+pub use plan::planner::{Plan, Planner};
 pub use tasks::builtin::builtin_tasks;
 pub use tasks::maps::{Maps, Split, Starts};
 pub use tasks::solution::{Shortest, shortest, solution};

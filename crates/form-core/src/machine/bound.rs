@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::machine::{EdgeId, Machine, StateId};
 use crate::error::Result;
 use crate::logic::atom::{Atom, Quantifier};
-use crate::logic::atom_set::AtomSet;
+use crate::logic::atom_set::{AtomId, AtomSet};
 use crate::logic::formula::{Formula, Node};
 use crate::logic::signature::Signature;
 
@@ -187,6 +187,15 @@ impl BoundMachine {
             relevant.union_with(&instruction.test.mask);
         }
         relevant
+    }
+
+    /// Whether some edge tests one of two atoms and not the other. Exchanging two atoms that none tells apart, in all observations,
+    /// changes nothing that the machine does.
+    pub fn tells_apart(&self, one: AtomId, other: AtomId) -> bool {
+        (self.program.iter()).any(|instruction| {
+            let mask = &instruction.test.mask;
+            mask.contains(one) != mask.contains(other)
+        })
     }
 
     /// The edge that the machine takes on a buffer with this newest observation and this union, if any.

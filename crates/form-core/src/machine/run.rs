@@ -154,6 +154,32 @@ impl Monitor {
         &self.compressor.last
     }
 
+    /// What one raw observation would do, without taking it.
+    ///
+    /// ```
+    /// use form_core::{Machine, Monitor, Signature};
+    /// let machine: Machine = "initial u0\naccept u1\nu0 -> u1 : goal".parse()?;
+    /// let signature = Signature::parse(["goal", "lava"])?;
+    /// let machine = machine.bind(&signature)?;
+    /// let monitor = Monitor::new(&machine);
+    /// assert!(monitor.peek(&machine, &signature.observation(["goal"])?).edge.is_some());
+    /// assert_eq!(monitor.state(), machine.machine().initial());
+    /// # Ok::<(), form_core::Error>(())
+    /// ```
+    pub fn peek(&self, machine: &BoundMachine, observation: &AtomSet) -> Step {
+        if observation.is_empty() || *observation == self.compressor.last {
+            return Step::STAY;
+        }
+        let seen = self.run.seen.union(observation);
+        match machine.choose(self.run.state, observation, &seen) {
+            None => Step::STAY,
+            Some(edge) => Step {
+                edge: Some(edge),
+                reward: machine.outcome(edge).1,
+            },
+        }
+    }
+
     /// Takes one raw observation.
     #[inline]
     pub fn observe(&mut self, machine: &BoundMachine, observation: &AtomSet) -> Step {

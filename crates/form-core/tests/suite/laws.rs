@@ -108,6 +108,40 @@ proptest! {
     }
 
     #[test]
+    fn peek_is_stepping_a_copy(machine in arbitrary::machine(&full_signature(), 3, 8), observations in arbitrary::observations(0..12)) {
+        let machine = bind(&machine);
+        let mut monitor = Monitor::new(&machine);
+        for observation in &observations {
+            // Each observation is tried in every situation on the way: also the newest again, which does nothing.
+            for tried in &observations {
+                let mut copy = monitor.clone();
+                let peeked = monitor.peek(&machine, tried);
+                prop_assert_eq!(peeked, copy.observe(&machine, tried));
+                let state = peeked.edge.map_or(monitor.state(), |edge| machine.outcome(edge).0);
+                prop_assert_eq!(state, copy.state());
+            }
+            monitor.observe(&machine, observation);
+        }
+    }
+
+    #[test]
+    fn atoms_that_no_edge_tells_apart_can_be_exchanged(
+        machine in arbitrary::machine(&full_signature(), 3, 4),
+        observations in arbitrary::observations(0..12),
+        (one, other) in (0..11_usize, 0..11_usize),
+    ) {
+        let machine = bind(&machine);
+        let atom = |i| machine.signature().ids().nth(i).unwrap();
+        let (one, other) = (atom(one), atom(other));
+        prop_assume!(!machine.tells_apart(one, other));
+        let exchanged = |set: &AtomSet| -> AtomSet {
+            set.iter().map(|id| if id == one { other } else if id == other { one } else { id }).collect()
+        };
+        let moved: Vec<AtomSet> = observations.iter().map(exchanged).collect();
+        prop_assert_eq!(behaviour(&machine, &observations), behaviour(&machine, &moved));
+    }
+
+    #[test]
     fn monitor_and_recorder_compress_alike(machine in arbitrary::machine(&full_signature(), 3, 8), observations in arbitrary::observations(0..20)) {
         let machine = bind(&machine);
         let (mut monitor, mut recorder) = (Monitor::new(&machine), Recorder::new());

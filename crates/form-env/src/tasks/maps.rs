@@ -177,6 +177,15 @@ impl Task {
             .filter(|_| Some(content) != self.lava())
     }
 
+    /// All cells in which an atom is observed.
+    pub fn cells_of(&self, map: &Map, atom: AtomId) -> Vec<Cell> {
+        let here = |content: Content| usize::from(content) == atom.index() + 1;
+        (map.contents.iter().zip(0..))
+            .filter(|(content, _)| here(**content))
+            .map(|(_, number)| self.room().cell(number))
+            .collect()
+    }
+
     /// The object in a cell of a map.
     pub fn object(&self, map: &Map, cell: Cell) -> Option<Object> {
         map.object(self.room(), &self.legend, cell)

@@ -6,6 +6,7 @@ pub(crate) mod builtin;
 pub(crate) mod file;
 pub(crate) mod maps;
 pub(crate) mod room_file;
+pub(crate) mod situations;
 pub(crate) mod solution;
 pub(crate) mod solvable;
 pub(crate) mod table;

@@ -1,17 +1,13 @@
 //! A shortest solution of a task from the current state of a world: for pictures, for tests, and to compare policies with.
 //!
-//! Breadth-first search over pairs of a pose and a *situation*, which is everything else that the rest of the episode depends on: the
-//! machine's state, the atoms that its `forall`s have seen, and the newest observation where its repetition matters (equal
-//! consecutive observations count once). Situations are few, 65 for six yellow checkpoints, so they are numbered on discovery and
-//! their transitions are tabulated: the search works on integers.
+//! Breadth-first search over pairs of a pose and a [situation](super::situations), which is everything else that the rest of the
+//! episode depends on.
 
-use std::collections::HashMap;
+use form_core::Monitor;
 
-use form_core::{AtomSet, Monitor, StateId};
-
+use super::situations::{Next, Situations};
 use super::task::Task;
 use super::world::GridWorld;
-use crate::env::spec::EpisodeOutcome;
 use crate::grid::map::{Content, Map, NOTHING};
 use crate::grid::pose::Pose;
 use crate::grid::room::CellNumber;
@@ -87,7 +83,7 @@ enum End {
 struct Search<'a> {
     task: &'a Task,
     contents: &'a [Content],
-    situations: Situations<'a>,
+    situations: Situations,
     poses: usize,
     /// By situation and pose: the node before it and the action from there, in the two lowest bits. The start leads to itself.
     came_from: Vec<Vec<u32>>,
@@ -99,7 +95,7 @@ impl<'a> Search<'a> {
         Self {
             task,
             contents: &map.contents,
-            situations: Situations::new(task),
+            situations: Situations::new(task.truth.clone(), task.labels.clone()),
             poses: 4 * task.room().walls().len(),
             came_from: Vec::new(),
             reached: 0,
@@ -128,7 +124,11 @@ impl<'a> Search<'a> {
                         pose,
                         *action as u8,
                     );
-                    let after = match self.situations.after(situation, observed) {
+                    let outcome = match observed {
+                        NOTHING => Next::Situation(situation),
+                        label => self.situations.after(situation, usize::from(label)),
+                    };
+                    let after = match outcome {
                         Next::Situation(after) => after,
                         Next::Completed => {
                             return End::Found {
@@ -206,81 +206,9 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The result of an observation.
-#[derive(Clone, Copy)]
-enum Next {
-    Situation(usize),
-    Completed,
-    Over,
-}
-
-/// The situations that were discovered, by number.
-struct Situations<'a> {
-    task: &'a Task,
-    monitors: Vec<Monitor>,
-    numbers: HashMap<(StateId, AtomSet, AtomSet), usize>,
-    /// The result of an observation by situation and content, once it was computed.
-    after: Vec<Vec<Option<Next>>>,
-}
-
-impl<'a> Situations<'a> {
-    fn new(task: &'a Task) -> Self {
-        Self {
-            task,
-            monitors: Vec::new(),
-            numbers: HashMap::new(),
-            after: Vec::new(),
-        }
-    }
-
-    /// The number of the situation that a monitor is in.
-    fn of(&mut self, monitor: &Monitor) -> usize {
-        let truth = self.task.truth();
-        let state = monitor.state();
-        let progress = truth.progress_atoms(state);
-        let seen = monitor.seen().intersection(progress);
-        // The newest observation does not count again. That makes no difference where it would change nothing if it did.
-        let mut again = Monitor::resumed(truth, state, &seen, &AtomSet::new());
-        again.observe(truth, monitor.newest());
-        let same = again.state() == state && again.seen().intersection(progress) == seen;
-        let newest = match same {
-            true => AtomSet::new(),
-            false => monitor.newest().clone(),
-        };
-        let next = self.monitors.len();
-        let number = *(self.numbers)
-            .entry((state, seen.clone(), newest.clone()))
-            .or_insert(next);
-        if number == next {
-            (self.monitors).push(Monitor::resumed(truth, state, &seen, &newest));
-            self.after.push(vec![None; self.task.labels.len()]);
-        }
-        number
-    }
-
-    /// The result of observing this content in a situation.
-    fn after(&mut self, situation: usize, observed: Content) -> Next {
-        if observed == NOTHING {
-            return Next::Situation(situation);
-        }
-        if let Some(known) = self.after[situation][usize::from(observed)] {
-            return known;
-        }
-        let mut monitor = self.monitors[situation].clone();
-        monitor.observe(self.task.truth(), &self.task.labels[usize::from(observed)]);
-        let next = match self.task.outcome(monitor.state()) {
-            EpisodeOutcome::Goal => Next::Completed,
-            EpisodeOutcome::Running => Next::Situation(self.of(&monitor)),
-            EpisodeOutcome::DeadEnd | EpisodeOutcome::OutOfTime => Next::Over,
-        };
-        self.after[situation][usize::from(observed)] = Some(next);
-        next
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::collections::VecDeque;
+    use std::collections::{HashMap, VecDeque};
     use std::sync::Arc;
 
     use proptest::prelude::*;
@@ -288,6 +216,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::env::environment::Environment;
     use crate::env::random::{Stream, generator};
+    use crate::env::spec::EpisodeOutcome;
     use crate::tasks::maps::{Maps, Split};
     use crate::tasks::world::WorldOptions;
     use rand::RngExt;

@@ -1,6 +1,7 @@
 //! A task: the description that people write, and what it comes to once it has been checked.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use form_core::{
     Atom, AtomId, AtomSet, BoundMachine, Machine, MachineStatus, QuantifiedAtom, Quantifier,
@@ -40,11 +41,11 @@ pub struct TaskDescription {
 pub struct Task {
     description: TaskDescription,
     signature: Signature,
-    truth: BoundMachine,
+    pub(crate) truth: Arc<BoundMachine>,
     pub(crate) legend: Legend,
     pub(crate) rules: Rules,
     /// What is observed, by content of the cell.
-    pub(crate) labels: Vec<AtomSet>,
+    pub(crate) labels: Arc<[AtomSet]>,
     /// The outcome in each state of the machine.
     pub(crate) outcomes: Vec<EpisodeOutcome>,
     /// Whether some maps are held out.
@@ -111,7 +112,7 @@ impl Task {
         Ok(Self {
             description,
             signature,
-            truth,
+            truth: Arc::new(truth),
             legend: Legend::new(legend),
             rules,
             labels,

@@ -6,6 +6,7 @@ mod checker;
 mod fuzz_laws;
 mod maps;
 mod pictures;
+mod plans;
 mod playing;
 mod regressions;
 mod task_files;

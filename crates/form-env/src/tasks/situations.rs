@@ -1,0 +1,92 @@
+//! Situations: everything that the rest of an episode depends on, apart from the agent's pose. That is the machine's state, the atoms
+//! that its `forall`s have seen, and the newest observation where its repetition matters (equal consecutive observations count
+//! once).
+//!
+//! Situations are few, 65 for six yellow checkpoints, so they are numbered on discovery and their transitions are tabulated:
+//! searches work on integers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use form_core::{AtomSet, BoundMachine, MachineStatus, Monitor, StateId};
+
+/// The result of an observation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The episode goes on in this situation.
+    Situation(usize),
+    /// The machine accepts.
+    Completed,
+    /// The machine rejects.
+    Over,
+}
+
+/// The situations that were discovered, by number.
+#[derive(Clone, Debug)]
+pub(crate) struct Situations {
+    machine: Arc<BoundMachine>,
+    /// What can be observed.
+    labels: Arc<[AtomSet]>,
+    monitors: Vec<Monitor>,
+    numbers: HashMap<(StateId, AtomSet, AtomSet), usize>,
+    /// The result of an observation by situation and label, once it was computed.
+    after: Vec<Vec<Option<Next>>>,
+}
+
+impl Situations {
+    pub(crate) fn new(machine: Arc<BoundMachine>, labels: Arc<[AtomSet]>) -> Self {
+        Self {
+            machine,
+            labels,
+            monitors: Vec::new(),
+            numbers: HashMap::new(),
+            after: Vec::new(),
+        }
+    }
+
+    /// The number of the situation that a monitor is in.
+    pub(crate) fn of(&mut self, monitor: &Monitor) -> usize {
+        let machine = &*self.machine;
+        let state = monitor.state();
+        let progress = machine.progress_atoms(state);
+        let seen = monitor.seen().intersection(progress);
+        // The newest observation does not count again. That makes no difference where it would change nothing if it did.
+        let mut again = Monitor::resumed(machine, state, &seen, &AtomSet::new());
+        again.observe(machine, monitor.newest());
+        let same = again.state() == state && again.seen().intersection(progress) == seen;
+        let newest = match same {
+            true => AtomSet::new(),
+            false => monitor.newest().clone(),
+        };
+        let next = self.monitors.len();
+        let number = *(self.numbers)
+            .entry((state, seen.clone(), newest.clone()))
+            .or_insert(next);
+        if number == next {
+            (self.monitors).push(Monitor::resumed(machine, state, &seen, &newest));
+            self.after.push(vec![None; self.labels.len()]);
+        }
+        number
+    }
+
+    /// A monitor in this situation.
+    pub(crate) fn monitor(&self, situation: usize) -> &Monitor {
+        &self.monitors[situation]
+    }
+
+    /// The result of observing the label of this number in a situation.
+    pub(crate) fn after(&mut self, situation: usize, label: usize) -> Next {
+        if let Some(known) = self.after[situation][label] {
+            return known;
+        }
+        let mut monitor = self.monitors[situation].clone();
+        monitor.observe(&self.machine, &self.labels[label]);
+        let next = match self.machine.machine().status(monitor.state()) {
+            MachineStatus::Accepted => Next::Completed,
+            MachineStatus::Running => Next::Situation(self.of(&monitor)),
+            MachineStatus::Rejected => Next::Over,
+        };
+        self.after[situation][label] = Some(next);
+        next
+    }
+}

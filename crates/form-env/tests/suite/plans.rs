@@ -1,0 +1,275 @@
+//! The planner: it agrees with its definition, its searches stay small, and the planes of the paper's tasks look right.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+
+use form_core::{AtomSet, BoundMachine, MachineStatus, Monitor, StateId};
+use form_env::{
+    Cell, GridWorld, LabelMap, Maps, Planner, ReachAvoid, Split, Stream, Task, WorldOptions,
+    generator,
+};
+use proptest::prelude::*;
+use rand::RngExt;
+
+/// All that a run depends on, with its whole buffer.
+type Key = (Cell, StateId, AtomSet, AtomSet);
+
+/// The definition, over single cells and whole buffers.
+struct Naive<'a> {
+    machine: &'a BoundMachine,
+    map: &'a LabelMap,
+}
+
+impl Naive<'_> {
+    /// The situation, which an observation changes or not.
+    fn situation(&self, monitor: &Monitor) -> (StateId, AtomSet, AtomSet) {
+        let progress = self.machine.progress_atoms(monitor.state());
+        let seen = monitor.seen().intersection(progress);
+        let mut again = Monitor::resumed(
+            self.machine,
+            monitor.state(),
+            monitor.seen(),
+            &AtomSet::new(),
+        );
+        again.observe(self.machine, monitor.newest());
+        let changes =
+            again.state() != monitor.state() || again.seen().intersection(progress) != seen;
+        let newest = if changes {
+            monitor.newest().clone()
+        } else {
+            AtomSet::new()
+        };
+        (monitor.state(), seen, newest)
+    }
+
+    fn neighbours(&self, cell: Cell) -> impl Iterator<Item = Cell> {
+        let Cell { x, y } = cell;
+        [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)]
+            .map(|(x, y)| Cell { x, y })
+            .into_iter()
+            .filter(|cell| !self.map.room().is_wall(*cell))
+    }
+
+    fn enter(&self, monitor: &Monitor, cell: Cell) -> (Monitor, bool) {
+        let mut after = monitor.clone();
+        after.observe(self.machine, self.map.label(cell));
+        let changes = self.situation(monitor) != self.situation(&after);
+        (after, changes)
+    }
+
+    /// Observations left: a search by levels, within which everything can be walked to that changes nothing.
+    fn left(&self, monitor: &Monitor, cell: Cell) -> Option<usize> {
+        let status = |monitor: &Monitor| self.machine.machine().status(monitor.state());
+        match status(monitor) {
+            MachineStatus::Accepted => return Some(0),
+            MachineStatus::Rejected => return None,
+            MachineStatus::Running => {}
+        }
+        let key = |cell: Cell, monitor: &Monitor| -> Key {
+            (
+                cell,
+                monitor.state(),
+                monitor.seen().clone(),
+                monitor.newest().clone(),
+            )
+        };
+        let mut known = HashSet::from([key(cell, monitor)]);
+        let mut level = VecDeque::from([(cell, monitor.clone())]);
+        for left in 1.. {
+            let mut next = VecDeque::new();
+            while let Some((cell, monitor)) = level.pop_front() {
+                for to in self.neighbours(cell) {
+                    let (after, changes) = self.enter(&monitor, to);
+                    match status(&after) {
+                        MachineStatus::Accepted => return Some(left),
+                        MachineStatus::Rejected => continue,
+                        MachineStatus::Running => {}
+                    }
+                    // A longer way here may be the first that is found: only levels count.
+                    if !changes && known.insert(key(to, &after)) {
+                        level.push_back((to, after));
+                    } else if changes {
+                        next.push_back((to, after));
+                    }
+                }
+            }
+            next.retain(|(cell, monitor)| known.insert(key(*cell, monitor)));
+            if next.is_empty() {
+                return None;
+            }
+            level = next;
+        }
+        None
+    }
+
+    /// The cells that can be stepped on next and change the situation.
+    fn touched(&self, monitor: &Monitor, cell: Cell) -> HashSet<Cell> {
+        let mut known = HashSet::from([cell]);
+        let mut touched = HashSet::new();
+        let mut open = vec![cell];
+        while let Some(cell) = open.pop() {
+            for to in self.neighbours(cell) {
+                match self.enter(monitor, to).1 {
+                    true => {
+                        touched.insert(to);
+                    }
+                    false if known.insert(to) => open.push(to),
+                    false => {}
+                }
+            }
+        }
+        touched
+    }
+
+    /// The sub-task.
+    fn sub_task(&self, monitor: &Monitor, cell: Cell) -> ReachAvoid {
+        let mut task = ReachAvoid::new(self.map.room());
+        let left = self.left(monitor, cell);
+        for to in self.touched(monitor, cell) {
+            let after = self.enter(monitor, to).0;
+            let rejects = self.machine.machine().status(after.state()) == MachineStatus::Rejected;
+            match (left, self.left(&after, to)) {
+                (Some(left), Some(after)) if after < left => task.ask_for(to),
+                (Some(left), Some(after)) if after == left => {}
+                (Some(_), _) => task.forbid(to),
+                (None, _) if rejects => task.forbid(to),
+                (None, _) => {}
+            }
+        }
+        task
+    }
+}
+
+/// Machines that ask for different objects, mind different objects on the way, go back, and for which the newest observation matters.
+const MACHINES: [&str; 12] = [
+    "u0 -> u1 : forall X. yellow(X)\nu1 -> acc : goal",
+    "u0 -> acc : goal\nu0 -> rej : exists X. red(X)",
+    "u0 -> u1 : yellow(o0)\nu1 -> u2 : exists X. red(X)\nu2 -> acc : yellow(o0)",
+    "u0 -> acc : goal and not forall X. yellow(X)\nu0 -> rej : forall X. yellow(X)",
+    // Twice the same object, with something else in between.
+    "u0 -> u1 : yellow(o1)\nu1 -> acc : yellow(o1)\nu1 -> u0 : exists X. red(X)",
+    "u0 -> u1 : goal\nu1 -> acc : goal",
+    // Back to the start, and a loop that keeps the buffer.
+    "u0 -> u1 : exists X. yellow(X)\nu1 -> u0 : red(o3)\nu1 -> u1 : yellow(o1)\nu1 -> acc : goal",
+    "u0 -> u1 : exists X. yellow(X)\nu1 -> rej : exists X. yellow(X)\nu1 -> acc : goal",
+    "u0 -> u1 : exists X. yellow(X)\nu1 -> rej : exists X. red(X)\nu1 -> u2 : forall X. yellow(X)\nu2 -> acc : goal",
+    "u0 -> u1 : forall X. red(X)\nu0 -> u2 : forall X. yellow(X)\nu1 -> acc : goal\nu2 -> acc : exists X. red(X)",
+    "u0 -> u1 : forall X. red(X) and not yellow(o2)\nu1 -> acc : yellow(o2) or goal",
+    // Cannot be completed at all.
+    "u0 -> u1 : goal\nu1 -> rej : exists X. red(X)\nu1 -> acc : forall X. yellow(X) and not true",
+];
+
+fn small_task(machine: &str, lava: usize) -> Task {
+    let machine = match lava {
+        0 => machine.to_owned(),
+        _ => ["u0", "u1", "u2"]
+            .iter()
+            .fold(machine.to_owned(), |machine, state| {
+                match machine.contains(&format!("{state} ->")) {
+                    true => format!("{state} -> rej : lava\n{machine}"),
+                    false => machine,
+                }
+            }),
+    };
+    let reject = if machine.contains("rej") {
+        "reject rej\n"
+    } else {
+        ""
+    };
+    Task::from_toml(&format!(
+        "name = \"small\"\nlava = {lava}\nmachine = '''\ninitial u0\naccept acc\n{reject}{machine}\n'''\n\
+         [room]\nsize = [6, 5]\n[checkpoints]\nyellow = 3\nred = 2\n"
+    ))
+    .unwrap()
+}
+
+/// A world that any machine can be planned in: the task of the maps is to reach the goal.
+fn any_map(lava: usize, seed: u64) -> (Task, LabelMap) {
+    let task = small_task("u0 -> acc : goal", lava);
+    let map = task.map(seed, Split::Training, 0).unwrap();
+    let labels = task.label_map(&map);
+    (task, labels)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    /// On random walks through small rooms full of objects, in every situation on the way.
+    #[test]
+    fn plans_are_what_the_definition_says(machine in 0..MACHINES.len(), lava in 0..3_usize, seed in 0..1_000_000_u64) {
+        let (task, map) = any_map(lava, seed);
+        let planned = small_task(MACHINES[machine], lava);
+        let machine = Arc::new(planned.truth().machine().bind(task.signature()).unwrap());
+        let naive = Naive { machine: &machine, map: &map };
+        let mut planner = Planner::new(machine.clone(), map.clone());
+        let mut random = generator(seed, Stream::Other(1));
+        let free: Vec<Cell> = (1..5).flat_map(|x| (1..4).map(move |y| Cell { x, y }))
+            .filter(|cell| map.label(*cell).is_empty()).collect();
+        let mut cell = free[random.random_range(0..free.len())];
+        let mut monitor = Monitor::new(&machine);
+        for _ in 0..12 {
+            let plan = planner.plan(&monitor, cell).clone();
+            prop_assert_eq!(plan.observations_left, naive.left(&monitor, cell));
+            if machine.machine().is_terminal(monitor.state()) {
+                break;
+            }
+            prop_assert_eq!(&plan.sub_task, &naive.sub_task(&monitor, cell));
+            let around: Vec<Cell> = naive.neighbours(cell).collect();
+            cell = around[random.random_range(0..around.len())];
+            monitor.observe(&machine, map.label(cell));
+        }
+    }
+
+    /// An agent that walks to a cell to reach completes the task exactly on maps where that is possible.
+    #[test]
+    fn following_the_plan_completes_the_task(machine in 0..MACHINES.len() - 1, seed in 0..1_000_000_u64) {
+        let (task, map) = any_map(0, seed);
+        let machine = small_task(MACHINES[machine], 0).truth().machine().clone();
+        let machine = Arc::new(machine.bind(task.signature()).unwrap());
+        let mut planner = Planner::new(machine.clone(), map.clone());
+        let naive = Naive { machine: &machine, map: &map };
+        let mut cell = (1..5).flat_map(|x| (1..4).map(move |y| Cell { x, y }))
+            .find(|cell| map.label(*cell).is_empty()).unwrap();
+        let mut monitor = Monitor::new(&machine);
+        let mut left = naive.left(&monitor, cell);
+        while let Some(now @ 1..) = left {
+            let plan = planner.plan(&monitor, cell);
+            let touched = naive.touched(&monitor, cell);
+            let mut wanted: Vec<Cell> = touched.into_iter()
+                .filter(|cell| plan.sub_task.reach()[plan.sub_task.number(*cell)]).collect();
+            wanted.sort();
+            prop_assert!(!wanted.is_empty());
+            cell = wanted[seed as usize % wanted.len()];
+            monitor.observe(&machine, map.label(cell));
+            left = naive.left(&monitor, cell);
+            prop_assert_eq!(left, Some(now - 1));
+        }
+        if left == Some(0) {
+            prop_assert_eq!(monitor.state(), machine.machine().accept());
+        }
+    }
+}
+
+/// Twenty yellow checkpoints have a million windows; the search looks at a few hundred situations.
+#[test]
+fn objects_that_nothing_tells_apart_count_as_one() {
+    let task = Task::from_toml(
+        "name = \"many\"\nmachine = '''\ninitial u0\naccept acc\nu0 -> u1 : forall X. yellow(X)\nu1 -> u2 : forall X. red(X)\nu2 -> acc : goal\n'''\n\
+         room = \"paper\"\n[checkpoints]\nyellow = 20\nred = 10\n",
+    )
+    .unwrap();
+    for number in 0..10 {
+        let map = task.map(7, Split::Training, number).unwrap();
+        let mut planner = Planner::new(Arc::new(task.truth().clone()), task.label_map(&map));
+        let agent = start(&task, number);
+        let plan = planner.plan(&Monitor::new(task.truth()), agent);
+        assert_eq!(plan.observations_left, Some(31));
+        let expanded = planner.expanded();
+        assert!(expanded < 1_000, "map {number}: {expanded} nodes");
+    }
+}
+
+fn start(task: &Task, number: u64) -> Cell {
+    let maps = Maps::Set(vec![task.map(7, Split::Training, number).unwrap()].into());
+    let world = GridWorld::new(Arc::new(task.clone()), maps, WorldOptions::default()).unwrap();
+    world.agent()
+}
