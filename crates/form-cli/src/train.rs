@@ -82,6 +82,9 @@ fn describe(method: Method) -> &'static str {
         Method::SinglePolicy => {
             "One policy for all states of a first-order machine, learnt while training"
         }
+        Method::ReachAvoid => {
+            "One policy for every task, trained beforehand; the machine is learnt in seconds"
+        }
     }
 }
 

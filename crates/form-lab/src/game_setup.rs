@@ -6,6 +6,7 @@ use form_env::Worlds;
 use form_rl::{AgentAssignment, AssignmentMode, Game, GameConfig};
 
 use crate::config::RunConfig;
+use crate::explore::reach_avoid_policy;
 
 /// Who acts in which state of a machine, bound to the atoms of these worlds.
 pub(crate) fn assignment<W: Worlds>(
@@ -24,6 +25,9 @@ pub(crate) fn assignment<W: Worlds>(
             config.task
         )
     })?;
+    if let Some(policy) = reach_avoid_policy(config)? {
+        return Ok(AgentAssignment::reach_avoid(bound, policy, worlds.spec()));
+    }
     Ok(AgentAssignment::new(
         bound,
         roles,

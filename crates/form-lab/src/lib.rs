@@ -34,6 +34,7 @@ mod config;
 mod display;
 mod env_factory;
 mod evaluate;
+mod explore;
 mod game_setup;
 mod letters;
 mod metrics;

@@ -38,3 +38,4 @@ pub use learner::Learner;
 pub use options::{Limits, Options};
 pub use outcome::{Cost, LearnOutcome, Learnt, Round, StopReason};
 pub use traces::TracePrefix;
+pub use vocabulary::learnable_atoms;

@@ -73,6 +73,12 @@ pub(crate) fn vocabulary(signature: &Signature, first_order: bool) -> Result<Vec
     Ok(vocabulary)
 }
 
+/// The atoms that edges of learnt machines are made of, in the order of the tie-break; quantified ones only in first-order mode.
+pub fn learnable_atoms(signature: &Signature, first_order: bool) -> Result<Vec<Atom>> {
+    let vocabulary = vocabulary(signature, first_order)?;
+    Ok(vocabulary.into_iter().map(|found| found.atom).collect())
+}
+
 /// A predicate and its arguments.
 type Pattern = (Name, Vec<Term>);
 

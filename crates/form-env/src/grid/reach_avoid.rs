@@ -5,7 +5,7 @@ use super::room::Room;
 use crate::env::spec::Cell;
 
 /// A sub-task in a room. Cells are numbered by column: `x * height + y`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReachAvoid {
     width: usize,
     height: usize,

@@ -11,7 +11,8 @@ use crate::env::random::{Stream, generator};
 use crate::env::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::{Error, Result};
 use crate::grid::map::Map;
-use crate::grid::pose::Pose;
+use crate::grid::pose::{Direction, Pose};
+use crate::plan::label_map::LabelMap;
 use crate::tasks::block::Block;
 use crate::tasks::maps::Maps;
 use crate::tasks::solution::{Shortest, shortest_from};
@@ -257,6 +258,16 @@ impl Worlds for GridWorlds {
 
     fn cell_of(&self, world: usize, atom: AtomId) -> Option<Cell> {
         self.task.cell_of(self.map(world), atom)
+    }
+
+    fn label_map(&self, world: usize) -> Option<LabelMap> {
+        Some(self.task.label_map(self.map(world)))
+    }
+
+    fn pose(&self, world: usize) -> Option<(Cell, Direction)> {
+        let (block, i) = self.place(world);
+        let pose = block.pose(i);
+        Some((self.task.room().cell(pose.cell), pose.direction()))
     }
 
     fn episode(&self, world: usize) -> u64 {

@@ -5,6 +5,8 @@ use rayon::prelude::*;
 
 use crate::env::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::{Error, Result};
+use crate::grid::pose::Direction;
+use crate::plan::label_map::LabelMap;
 
 /// Many worlds of one environment, stepped together on all threads.
 ///
@@ -41,6 +43,18 @@ pub trait Worlds: Send + Sync {
 
     /// The cell of the object of an atom in a world, if the environment knows it.
     fn cell_of(&self, world: usize, atom: AtomId) -> Option<Cell>;
+
+    /// Where the labels of a world are, if it is a room that can place its atoms.
+    fn label_map(&self, world: usize) -> Option<LabelMap> {
+        let _ = world;
+        None
+    }
+
+    /// Where the agent of a world stands and looks, if the world is such a room.
+    fn pose(&self, world: usize) -> Option<(Cell, Direction)> {
+        let _ = world;
+        None
+    }
 
     /// The number of the episode that a world is in, from 0.
     fn episode(&self, world: usize) -> u64;

@@ -19,17 +19,20 @@ pub enum Method {
     RecurrentPpo,
     /// One policy for all states of a first-order machine, which is learnt while training.
     SinglePolicy,
+    /// One policy for every task, trained beforehand; the first-order machine is learnt by exploring from object to object.
+    ReachAvoid,
 }
 
 impl Method {
     /// All methods.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Form,
         Self::Handcrafted,
         Self::Propositional,
         Self::Ppo,
         Self::RecurrentPpo,
         Self::SinglePolicy,
+        Self::ReachAvoid,
     ];
 
     /// The name in configurations and on the command line.
@@ -41,6 +44,7 @@ impl Method {
             Self::Ppo => "ppo",
             Self::RecurrentPpo => "recurrent-ppo",
             Self::SinglePolicy => "single-policy",
+            Self::ReachAvoid => "reach-avoid",
         }
     }
 
@@ -49,13 +53,17 @@ impl Method {
         match self {
             Self::Form | Self::Handcrafted | Self::Propositional => AssignmentMode::PerState,
             Self::SinglePolicy => AssignmentMode::Single,
+            Self::ReachAvoid => AssignmentMode::ReachAvoid,
             Self::Ppo | Self::RecurrentPpo => AssignmentMode::Unaided,
         }
     }
 
     /// Whether the machine is learnt while training.
     pub fn learns_machine(self) -> bool {
-        matches!(self, Self::Form | Self::Propositional | Self::SinglePolicy)
+        matches!(
+            self,
+            Self::Form | Self::Propositional | Self::SinglePolicy | Self::ReachAvoid
+        )
     }
 }
 
@@ -127,4 +135,16 @@ pub enum StartsName {
     Anywhere,
     /// The start of the map.
     OfTheMap,
+}
+
+/// How the next object is chosen while a task is explored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExplorationChoice {
+    /// Any object, with equal probability.
+    Uniform,
+    /// The object that was visited least often in the same situation.
+    Counts,
+    /// Walks on which machines disagree that agree with all traces; where there are none, as `counts`.
+    Disagreement,
 }

@@ -16,8 +16,12 @@ use form_env::{Actions, Starts, View, WorldOptions};
 use form_rl::{Architecture, Credit, PpoConfig, ProgressEncoding};
 use serde::{Deserialize, Serialize};
 
-pub use self::choices::{ActionsName, Method, Preset, StartsName, ViewName};
-pub use self::sections::{EvaluationConfig, LearningConfig, Retrain, StopConfig, TransferConfig};
+pub use self::choices::{
+    ActionsName, ExplorationChoice, Method, Preset, StartsName, ViewName,
+};
+pub use self::sections::{
+    EvaluationConfig, ExplorationConfig, LearningConfig, Retrain, StopConfig, TransferConfig,
+};
 
 use crate::atomic_files::read_text;
 
@@ -63,6 +67,9 @@ pub struct RunConfig {
     pub stop: StopConfig,
     /// The machine learner.
     pub learning: LearningConfig,
+    /// Exploration, for the method `reach-avoid`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exploration: Option<ExplorationConfig>,
     /// PPO.
     pub ppo: PpoConfig,
     /// The networks of the policies.
@@ -89,7 +96,7 @@ impl RunConfig {
             place = match place.get_mut(part) {
                 Some(toml::Value::Table(inner)) => inner,
                 _ => bail!(
-                    "unknown section `{part}`: the sections are evaluation, stop, learning, ppo and network"
+                    "unknown section `{part}`: the sections are evaluation, stop, learning, ppo and network, with the method reach-avoid also exploration"
                 ),
             };
         }
@@ -145,6 +152,9 @@ impl RunConfig {
         }
         if let Some(transfer) = &mut config.transfer {
             transfer.checkpoint = beside(&transfer.checkpoint)?;
+        }
+        if let Some(policy) = (config.exploration.as_mut()).and_then(|found| found.policy.as_mut()) {
+            *policy = beside(policy)?;
         }
         Ok(config)
     }

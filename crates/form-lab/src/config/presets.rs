@@ -5,16 +5,45 @@ use form_rl::{
 };
 
 use super::{
-    ActionsName, EvaluationConfig, LearningConfig, Method, Preset, RunConfig, StartsName,
+    ActionsName, EvaluationConfig, ExplorationConfig, LearningConfig, Method, Preset, RunConfig, StartsName,
     StopConfig, ViewName,
 };
 
 impl RunConfig {
     /// The configuration of a preset for a task and a method.
     pub fn new(task: &str, method: Method, preset: Preset) -> Self {
-        match preset {
+        let config = match preset {
             Preset::Paper => Self::paper(task, method),
             Preset::Fast => Self::fast(task, method),
+        };
+        match method {
+            Method::ReachAvoid => config.for_exploration(),
+            _ => config,
+        }
+    }
+
+    /// One episode after the other, each from object to object. Walks are short, so evaluations may take more steps than they do.
+    fn for_exploration(self) -> Self {
+        Self {
+            worlds: 1,
+            actions: ActionsName::Moves,
+            evaluation: EvaluationConfig {
+                share: 20.0,
+                ..self.evaluation
+            },
+            stop: StopConfig {
+                success: 0.99,
+                episodes: 500,
+                patience: 1,
+                crossing: 1.0,
+                fall: 0.0,
+            },
+            learning: LearningConfig {
+                time_limit: 60,
+                ..self.learning
+            },
+            iterations: 2000,
+            ..self
         }
     }
 
@@ -48,6 +77,7 @@ impl RunConfig {
                 time_limit: 3600,
                 ..LearningConfig::of(method)
             },
+            exploration: (method == Method::ReachAvoid).then(ExplorationConfig::default),
             ppo: match per_state {
                 true => PpoConfig::default(),
                 false => PpoConfig::single_policy(),

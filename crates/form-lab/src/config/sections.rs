@@ -1,6 +1,8 @@
-//! The sections of a configuration file: `evaluation`, `stop`, `learning` and `transfer`.
+//! The sections of a configuration file: `evaluation`, `stop`, `learning`, `exploration` and `transfer`.
 
 use serde::{Deserialize, Serialize};
+
+use super::choices::ExplorationChoice;
 
 /// The policies that a run starts from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +83,32 @@ impl Default for LearningConfig {
             max_disjuncts: 1,
             cyclic: false,
             time_limit: 600,
+        }
+    }
+}
+
+/// Exploration from object to object, for the method `reach-avoid`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExplorationConfig {
+    /// How the next object is chosen.
+    pub choice: ExplorationChoice,
+    /// The episodes per iteration; a counterexample ends it early.
+    pub episodes: usize,
+    /// Whether the policy never goes forward onto a cell to avoid.
+    pub shield: bool,
+    /// The policy's file, as `form pretrain` makes it; none for the policy that the program has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+}
+
+impl Default for ExplorationConfig {
+    fn default() -> Self {
+        Self {
+            choice: ExplorationChoice::Disagreement,
+            episodes: 16,
+            shield: false,
+            policy: None,
         }
     }
 }

@@ -48,6 +48,9 @@ pub struct RunResult {
     pub edges: usize,
     /// Machines learnt.
     pub relearnings: u64,
+    /// Environment steps until the last of them; none if there is none, or in results of version 0.1.
+    #[serde(default)]
+    pub steps_to_final_machine: Option<u64>,
     /// Counterexamples found.
     pub counterexamples: u64,
     /// Traces kept.
@@ -89,6 +92,7 @@ impl RunResult {
             states: machine.states().len(),
             edges: machine.edges().len(),
             relearnings: state.relearnings,
+            steps_to_final_machine: state.steps_to_final_machine,
             counterexamples: state.counterexamples,
             traces: state.traces,
             learning_seconds: writer.learning_seconds(),

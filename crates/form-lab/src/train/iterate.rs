@@ -66,6 +66,8 @@ struct Rollout {
     experience: Option<Vec<Experience>>,
     /// Environment steps in all worlds together.
     steps: usize,
+    /// Traces that are kept though the machine agrees with them: those of exploration, all of which are evidence.
+    evidence: Vec<Trace>,
 }
 
 impl<F: EnvFactory> Trainer<F> {
@@ -75,8 +77,12 @@ impl<F: EnvFactory> Trainer<F> {
         let number = self.state.iteration + 1;
         let learnt_to_act = self.has_policies();
         let rollout = timed(&mut timers.rollout, || self.collect(number))?;
+        if self.exploration.is_some() && self.interrupt.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         let counterexamples = self.counterexamples(&rollout.episodes);
         let refuted = !counterexamples.is_empty() && self.config.method.learns_machine();
+        self.keep(rollout.evidence);
 
         let mut relearnt = None;
         let mut stop_cause = None;
@@ -100,7 +106,10 @@ impl<F: EnvFactory> Trainer<F> {
             }
         }
 
-        let trained = relearnt.is_some() || !policies.is_empty();
+        // Without open questions, exploration has done what it can: that is worth an evaluation.
+        let settled = (self.exploration.as_ref()).is_some_and(|found| !found.has_open_questions());
+        let trained = relearnt.is_some() || !policies.is_empty() || settled;
+        self.state.exploration = (self.exploration.as_ref()).map(|found| found.state().clone());
         self.count(number, &rollout.episodes, rollout.steps);
         self.state.evaluations.changed |= trained;
         if learnt_to_act {
@@ -108,6 +117,7 @@ impl<F: EnvFactory> Trainer<F> {
         }
         if relearnt.is_some() {
             self.state.forget_success();
+            self.state.steps_to_final_machine = Some(self.state.steps);
         }
         let ended = rollout.episodes.len();
         let check = timed(&mut timers.evaluation, || {
@@ -164,6 +174,22 @@ impl<F: EnvFactory> Trainer<F> {
     /// Collects experience with the policies, or explores at random while no machine that can accept is known.
     fn collect(&mut self, number: u64) -> Result<Rollout> {
         let mut random = generator(self.config.seed, stream(Purpose::Rollout, number));
+        if let Some(exploration) = &mut self.exploration {
+            let go_on = || !self.interrupt.load(Ordering::Relaxed);
+            let walks = exploration.walks(self.state.episodes, &mut random, go_on)?;
+            // Counterexamples are kept when the machine is learnt anew.
+            let evidence = (walks.iter())
+                .filter(|walked| walked.episode.counterexample.as_ref() != Some(&walked.trace))
+                .map(|walked| walked.trace.clone())
+                .collect();
+            let episodes: Vec<Episode> = walks.into_iter().map(|walked| walked.episode).collect();
+            return Ok(Rollout {
+                steps: episodes.iter().map(Episode::steps).sum(),
+                episodes,
+                experience: None,
+                evidence,
+            });
+        }
         let (steps, episodes, experience) = if self.has_policies() {
             let steps = self.config.steps();
             let collected =
@@ -177,7 +203,17 @@ impl<F: EnvFactory> Trainer<F> {
             episodes,
             experience,
             steps: steps * self.config.worlds,
+            evidence: Vec::new(),
         })
+    }
+
+    /// Keeps traces that the machine agrees with. Each restricts the machines to come; none changes the present one.
+    fn keep(&mut self, evidence: Vec<Trace>) {
+        for trace in evidence {
+            if self.learner.add(&trace).is_some() {
+                self.traces.push(trace);
+            }
+        }
     }
 
     /// The counterexamples of an iteration: the shortest ones of every kind, without duplicates.
@@ -205,11 +241,16 @@ impl<F: EnvFactory> Trainer<F> {
             if self.learner.add(&trace).is_some() {
                 self.traces.push(trace.clone());
                 new.push(trace);
+            } else if self.exploration.is_some() {
+                // Kept before, when no machine was to be learnt yet.
+                new.push(trace);
             }
         }
         // A machine that accepts too early hides the goals that would correct it: without a goal, no machine is better.
-        let goal_known = self.traces.iter().any(|trace| trace.kind() == Kind::Goal);
-        if !goal_known && !self.game.assignment().can_accept() {
+        let known = |kind| self.traces.iter().any(|trace| trace.kind() == kind);
+        // Exploration avoids dead ends before it knows a goal.
+        let enough = known(Kind::Goal) || self.exploration.is_some() && known(Kind::DeadEnd);
+        if !enough && !self.game.assignment().can_accept() {
             return Ok(RelearnOutcome::NoGoalYet);
         }
         let limits = Limits {
@@ -240,6 +281,10 @@ impl<F: EnvFactory> Trainer<F> {
             agents_for(&self.config, actions, &next, Some(old), &mut self.state)?;
         self.agents = agents;
         self.game.reassign(next)?;
+        if let Some(exploration) = &mut self.exploration {
+            let assignment = self.game.assignment();
+            exploration.follow((assignment.bound_machine(), assignment.can_accept()));
+        }
         self.state.relearnings += 1;
         Ok(RelearnOutcome::Machine(Box::new(RelearntMachine {
             machine: learnt.machine,

@@ -33,6 +33,7 @@ pub use self::train_state::{StopCause, TrainState};
 use self::evaluations::FixedEpisodes;
 use crate::config::{Method, RunConfig};
 use crate::env_factory::EnvFactory;
+use crate::explore::{Exploration, ExplorationState};
 use crate::game_setup::{assignment, game};
 
 /// A run in memory.
@@ -50,6 +51,8 @@ pub struct Trainer<F: EnvFactory> {
     before: f64,
     /// The starts of the evaluation episodes and the success of random play on them, once they are needed.
     fixed: Option<FixedEpisodes>,
+    /// The exploration of the method `reach-avoid`.
+    exploration: Option<Exploration<F::Worlds>>,
 }
 
 /// What random numbers are used for; each purpose has its own streams.
@@ -75,7 +78,9 @@ impl<F: EnvFactory> Trainer<F> {
         let mut state = TrainState::default();
         let actions = worlds.actions().len();
         let (agents, _) = agents_for(&config, actions, &assignment, None, &mut state)?;
+        let exploration = exploration(&config, &envs, &assignment, &[], None)?;
         Ok(Self {
+            exploration,
             game: game(&config, worlds, assignment)?,
             learner,
             envs,
@@ -111,6 +116,14 @@ impl<F: EnvFactory> Trainer<F> {
         for trace in &traces {
             run.learner.add(trace);
         }
+        let explored = metadata.state.exploration.clone();
+        run.exploration = exploration(
+            &run.config,
+            &run.envs,
+            run.game.assignment(),
+            &traces,
+            explored,
+        )?;
         run.traces = traces;
         run.state = metadata.state;
         // Its success was that of ended episodes, which is too high: the run must not seem to have fallen.
@@ -186,6 +199,24 @@ impl<F: EnvFactory> Trainer<F> {
     fn seconds(&self) -> f64 {
         self.before + self.since.elapsed().as_secs_f64()
     }
+}
+
+/// The exploration of a run that learns its machine by it.
+fn exploration<F: EnvFactory>(
+    config: &RunConfig,
+    envs: &F,
+    assignment: &AgentAssignment,
+    traces: &[Trace],
+    state: Option<ExplorationState>,
+) -> Result<Option<Exploration<F::Worlds>>> {
+    let (Some(section), Some(policy)) = (&config.exploration, assignment.policy()) else {
+        return Ok(None);
+    };
+    let worlds = envs.worlds(1, config.seed, Split::Training)?;
+    let machine = (assignment.bound_machine(), assignment.can_accept());
+    let (policy, traces) = (policy.clone(), traces.to_vec());
+    let state = state.unwrap_or_default();
+    Exploration::new(section, policy, worlds, machine, traces, state).map(Some)
 }
 
 /// The machine that a run starts with.

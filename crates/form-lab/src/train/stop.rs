@@ -8,6 +8,7 @@ use form_rl::Episode;
 use super::evaluations::EpisodeSet;
 use super::{StopCause, Trainer};
 use crate::env_factory::EnvFactory;
+use crate::explore::Exploration;
 use crate::evaluate::{Failures, starts};
 use crate::play_callback::PlayCallback;
 
@@ -83,7 +84,8 @@ impl<F: EnvFactory> Trainer<F> {
         // A few episodes cannot tell 98 from 99 %: one failure more than the rate allows is enough to look closer.
         let enough = last.successes as f64 >= (stop.success * last.episodes as f64).floor();
         self.state.streak = if enough { self.state.streak + 1 } else { 0 };
-        let converged = enough && self.state.streak >= stop.patience;
+        let open = (self.exploration.as_ref()).is_some_and(Exploration::has_open_questions);
+        let converged = enough && !open && self.state.streak >= stop.patience;
         if !fell && !converged {
             return Ok(Some(None));
         }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::RunConfig;
 use crate::evaluate::{EvaluationSummary, Failures};
+use crate::explore::ExplorationState;
 
 /// How far a run has come.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,9 @@ pub struct TrainState {
     pub episodes: u64,
     /// How many machines were learnt.
     pub relearnings: u64,
+    /// Environment steps until the last of them, if there is one.
+    #[serde(default)]
+    pub steps_to_final_machine: Option<u64>,
     /// How many counterexamples were found.
     pub counterexamples: u64,
     /// How many traces are kept.
@@ -41,6 +45,9 @@ pub struct TrainState {
     pub(crate) streak: u64,
     /// The best success rate of an evaluation with the current machine.
     pub(crate) best: f64,
+    /// How far exploration has come, for the method `reach-avoid`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) exploration: Option<ExplorationState>,
     /// Version 0.1 judged success by the last training episodes. They are read and ignored.
     #[serde(default, rename = "recent", skip_serializing)]
     _recent: VecDeque<bool>,

@@ -3,11 +3,14 @@
 //! The methods of the paper differ only in this. Agents of different states share no weights, so each can be transferred on its
 //! own. The single policy observes the machine's state and all indicators. Without a machine, one agent observes the world alone.
 
+use std::sync::Arc;
+
 use form_core::{BoundMachine, Machine, MachineStatus, Signature, StateId};
 use form_env::{EpisodeOutcome, Spec};
 use serde::{Deserialize, Serialize};
 
 use super::observation_encoder::{ObservationEncoder, ProgressEncoding};
+use crate::reach_avoid::policy::ReachAvoidPolicy;
 use crate::Result;
 
 /// How agents are assigned to machine states.
@@ -20,6 +23,8 @@ pub enum AssignmentMode {
     Single,
     /// One agent without a machine.
     Unaided,
+    /// No agent: one reach-avoid policy acts in all states, with a plan in place of observations.
+    ReachAvoid,
 }
 
 /// One agent's role: its name and its observations.
@@ -41,6 +46,8 @@ pub struct AgentAssignment {
     agents: Vec<Option<usize>>,
     /// Φ of each state.
     potentials: Vec<f32>,
+    /// The policy that acts in all states where there are no agents.
+    policy: Option<Arc<ReachAvoidPolicy>>,
 }
 
 impl AgentAssignment {
@@ -71,10 +78,12 @@ impl AgentAssignment {
                 name: "policy".to_owned(),
                 encoder: ObservationEncoder::plain(spec),
             }],
+            AssignmentMode::ReachAvoid => Vec::new(),
         };
         let agent = |state| match mode {
             AssignmentMode::PerState => running.iter().position(|running| *running == state),
             AssignmentMode::Single | AssignmentMode::Unaided => Some(0),
+            AssignmentMode::ReachAvoid => None,
         };
         let agents = lifted.state_ids().map(agent).collect();
         Self {
@@ -83,7 +92,22 @@ impl AgentAssignment {
             roles,
             agents,
             machine,
+            policy: None,
         }
+    }
+
+    /// A reach-avoid policy for all states of a machine.
+    pub fn reach_avoid(machine: BoundMachine, policy: Arc<ReachAvoidPolicy>, spec: &Spec) -> Self {
+        let mode = AssignmentMode::ReachAvoid;
+        Self {
+            policy: Some(policy),
+            ..Self::new(machine, mode, ProgressEncoding::Bits, spec)
+        }
+    }
+
+    /// The reach-avoid policy, if there is one in place of agents.
+    pub fn policy(&self) -> Option<&Arc<ReachAvoidPolicy>> {
+        self.policy.as_ref()
     }
 
     /// One agent without a machine.

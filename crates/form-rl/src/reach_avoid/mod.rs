@@ -5,6 +5,7 @@
 
 pub(crate) mod distances;
 pub(crate) mod imitation;
+pub(crate) mod navigator;
 pub(crate) mod policy;
 pub(crate) mod sub_tasks;
 pub(crate) mod value_iteration;

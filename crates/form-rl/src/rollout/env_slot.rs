@@ -3,6 +3,7 @@
 use form_core::{AtomSet, Monitor, Recorder, StateId};
 use form_env::{EpisodeOutcome, Worlds};
 
+use super::course::Course;
 use super::game_config::{Credit, GameConfig};
 use crate::agents::agent_assignment::{AgentAssignment, AssignmentMode};
 use crate::agents::observation_encoder::MachineState;
@@ -36,6 +37,8 @@ pub(crate) struct EnvSlot {
     pub(crate) hidden_state: Vec<f32>,
     /// Closed trajectories, with their agents.
     pub(crate) closed: Vec<(usize, ClosedTrajectory)>,
+    /// The plan that the reach-avoid policy carries out, where it acts in place of agents.
+    pub(super) course: Course,
 }
 
 /// The effect of a step on the episode.
@@ -60,6 +63,7 @@ impl EnvSlot {
             trajectories: vec![OpenTrajectory::default(); assignment.roles().len()],
             hidden_state: vec![0.0; hidden_size],
             closed: Vec::new(),
+            course: Course::default(),
         }
     }
 
@@ -77,12 +81,14 @@ impl EnvSlot {
         self.total_reward = 0.0;
         self.trajectories.fill(OpenTrajectory::default());
         self.hidden_state.fill(0.0);
+        self.course = Course::default();
         self.observe(assignment, worlds.labels(world));
     }
 
     /// Feeds labels to the machine and to the trace; the machine's reward.
     fn observe(&mut self, assignment: &AgentAssignment, labels: &AtomSet) -> f64 {
         self.recorder.observe(labels);
+        self.course.observed();
         self.monitor
             .observe(assignment.bound_machine(), labels)
             .reward

@@ -12,6 +12,7 @@ use super::inference::Inference;
 use crate::agents::agent_assignment::AgentAssignment;
 use crate::error::size;
 use crate::experience::{ClosedTrajectory, Experience};
+use crate::reach_avoid::navigator::Navigator;
 use crate::{Agent, Error, Network, PpoConfig, Result, greedy, sample};
 
 /// The distribution that an action is drawn from.
@@ -77,6 +78,8 @@ pub struct Game<W> {
     inference: Vec<Inference>,
     /// The size of an agent's hidden state; 0 for feedforward networks.
     pub(crate) hidden_size: usize,
+    /// The reach-avoid policy, if it acts in place of agents.
+    navigator: Option<Navigator>,
 }
 
 impl<W: Worlds> Game<W> {
@@ -95,12 +98,14 @@ impl<W: Worlds> Game<W> {
             assignment,
             config,
             hidden_size,
+            navigator: None,
         };
         game.begin_all();
         Ok(game)
     }
 
     fn begin_all(&mut self) {
+        self.navigator = self.assignment.policy().cloned().map(Navigator::new);
         self.slots = vec![EnvSlot::new(&self.assignment, self.hidden_size); self.worlds.len()];
         for (world, slot) in self.slots.iter_mut().enumerate() {
             slot.begin(&self.assignment, &self.worlds, world);
@@ -289,11 +294,25 @@ impl<W: Worlds> Game<W> {
         }
         let mut rows = vec![0; agents.len()];
         let mut actions = Vec::with_capacity(acted.len());
-        for (world, (acted, slot)) in acted.iter().zip(&self.slots).enumerate() {
+        let machine = self.assignment.bound_machine();
+        for (world, (acted, slot)) in acted.iter().zip(&mut self.slots).enumerate() {
             actions.push(match *acted {
                 // The world has ended and ignores its action.
                 None if slot.idle => 0,
-                None => draw(world, Draw::Uniform(count)),
+                None => {
+                    let running = !machine.machine().is_terminal(slot.monitor.state());
+                    let navigator = (self.navigator.as_mut())
+                        .filter(|_| running && choice != Choice::Uniform);
+                    let logits = navigator.and_then(|navigator| {
+                        let (course, monitor) = (&mut slot.course, &slot.monitor);
+                        course.logits(navigator, machine, monitor, &self.worlds, world)
+                    });
+                    match (logits, choice) {
+                        (None, _) => draw(world, Draw::Uniform(count)),
+                        (Some(logits), Choice::Greedy) => greedy(&logits) as u8,
+                        (Some(logits), _) => draw(world, Draw::Logits(&logits)),
+                    }
+                }
                 Some(agent) => {
                     let row = rows[agent];
                     rows[agent] += 1;

@@ -1,0 +1,207 @@
+//! What to visit next: the plan of an episode and the choice of single objects.
+
+use std::collections::{HashMap, VecDeque};
+
+use form_core::{Atom, AtomSet, BoundMachine, MachineStatus, Monitor, StateId, Trace};
+use form_env::Random;
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+use super::hypotheses::{Attempts, Hypotheses};
+use super::shrinking::Shrinking;
+use crate::config::ExplorationChoice;
+
+/// A machine state, what was observed in it, and what is observed next.
+type Situation = (StateId, AtomSet, AtomSet);
+
+/// The rate at which a walk tries what the machine calls a dead end, while no goal is known.
+const DARING: f64 = 0.05;
+/// The most objects that a walk visits before it carries out the machine, once a goal is known.
+const MOST_DETOURS: usize = 8;
+
+/// Chooses what to visit.
+#[derive(Debug)]
+pub(crate) struct Explorer {
+    choice: ExplorationChoice,
+    machine: BoundMachine,
+    /// Whether the machine can accept: a goal is known then.
+    can_accept: bool,
+    hypotheses: Hypotheses,
+    /// How often an observation was made in a situation, and in a state.
+    tried: HashMap<Situation, u64>,
+    tried_in_state: HashMap<(StateId, AtomSet), u64>,
+}
+
+/// How far exploration has come, beside its traces: what a checkpoint keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExplorationState {
+    /// Episodes so far.
+    episodes: u64,
+    /// The shrinking of the first goal.
+    pub(super) shrinking: Shrinking,
+    /// How often the hypotheses beside the present machine were put to the test.
+    pub(super) attempts: Attempts,
+}
+
+/// What an episode is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct EpisodePlan {
+    /// What to observe first, in this order.
+    pub(crate) probe: VecDeque<AtomSet>,
+    /// How many objects are then chosen one by one; without a known goal, as many as there is time for.
+    pub(crate) detours: Option<usize>,
+    /// After how many observations towards acceptance one more object is visited.
+    pub(crate) variation: Option<usize>,
+    /// Whether the walk is over after the probe, and the machine does not end it before.
+    pub(crate) only_probe: bool,
+}
+
+impl Explorer {
+    /// An explorer of a machine, with a flag whether it can accept, that knows these traces.
+    pub(crate) fn new(
+        choice: ExplorationChoice,
+        (machine, can_accept): (&BoundMachine, bool),
+        vocabulary: &[Atom],
+        traces: &[Trace],
+    ) -> Self {
+        let machine = machine.clone();
+        let hypotheses = match choice {
+            ExplorationChoice::Disagreement if can_accept => Hypotheses::beside(
+                machine.machine(),
+                machine.signature(),
+                vocabulary,
+                traces,
+            ),
+            _ => Hypotheses::default(),
+        };
+        let mut explorer = Self {
+            choice,
+            machine,
+            can_accept,
+            hypotheses,
+            tried: HashMap::new(),
+            tried_in_state: HashMap::new(),
+        };
+        for trace in traces {
+            explorer.count(trace);
+        }
+        explorer
+    }
+
+    /// Takes a new trace into account.
+    pub(crate) fn add(&mut self, trace: &Trace) {
+        self.hypotheses.add(trace);
+        self.count(trace);
+    }
+
+    /// Whether a walk is known that could refute the machine.
+    pub(crate) fn has_open_questions(&self, state: &ExplorationState) -> bool {
+        state.shrinking.is_active() || self.hypotheses.are_open(&state.attempts)
+    }
+
+    fn count(&mut self, trace: &Trace) {
+        let mut monitor = Monitor::new(&self.machine);
+        for observation in trace.steps() {
+            *(self.tried.entry(situation(&monitor, observation))).or_default() += 1;
+            let in_state = (monitor.state(), observation.clone());
+            *(self.tried_in_state.entry(in_state)).or_default() += 1;
+            monitor.observe(&self.machine, observation);
+        }
+    }
+
+    /// The plan of the next episode, on a map with these observations, after these traces.
+    pub(crate) fn plan(
+        &mut self,
+        state: &mut ExplorationState,
+        traces: &[Trace],
+        observations: &[AtomSet],
+        random: &mut Random,
+    ) -> EpisodePlan {
+        state.episodes += 1;
+        if let Some(walk) = state.shrinking.walk(traces) {
+            return EpisodePlan {
+                probe: walk.into(),
+                only_probe: true,
+                ..EpisodePlan::default()
+            };
+        }
+        if !self.can_accept {
+            return EpisodePlan::default();
+        }
+        let attempts = &mut state.attempts;
+        if let Some(probe) = self.hypotheses.probe(&self.machine, observations, attempts) {
+            return EpisodePlan {
+                probe: probe.into(),
+                detours: Some(0),
+                ..EpisodePlan::default()
+            };
+        }
+        let states = self.machine.machine().inner_states();
+        let plan = EpisodePlan {
+            detours: Some(0),
+            ..EpisodePlan::default()
+        };
+        match state.episodes % 4 {
+            0 => plan,
+            1 => EpisodePlan {
+                detours: Some(random.random_range(1..=MOST_DETOURS)),
+                ..plan
+            },
+            _ => EpisodePlan {
+                variation: Some(random.random_range(0..=states)),
+                ..plan
+            },
+        }
+    }
+
+    /// The next object by itself: one of these observations.
+    pub(crate) fn choose<'a>(
+        &self,
+        monitor: &Monitor,
+        observations: &'a [AtomSet],
+        random: &mut Random,
+    ) -> Option<&'a AtomSet> {
+        let daring = !self.can_accept && random.random_bool(DARING);
+        let sensible = |observation: &&AtomSet| {
+            *observation != monitor.newest() && (daring || !self.is_fatal(monitor, observation))
+        };
+        let mut candidates: Vec<&AtomSet> = observations.iter().filter(sensible).collect();
+        if self.choice != ExplorationChoice::Uniform {
+            let count = |observation: &AtomSet| {
+                let in_state = (monitor.state(), observation.clone());
+                let here = self.tried.get(&situation(monitor, observation));
+                let in_state = self.tried_in_state.get(&in_state);
+                (here.copied().unwrap_or(0), in_state.copied().unwrap_or(0))
+            };
+            let least = candidates.iter().map(|one| count(one)).min()?;
+            candidates.retain(|one| count(one) == least);
+        }
+        match candidates.len() {
+            0 => None,
+            count => Some(candidates[random.random_range(0..count)]),
+        }
+    }
+
+    /// Whether the machine calls it a dead end.
+    pub(crate) fn is_fatal(&self, monitor: &Monitor, observation: &AtomSet) -> bool {
+        let edge = monitor.peek(&self.machine, observation).edge;
+        edge.is_some_and(|edge| {
+            let (to, _) = self.machine.outcome(edge);
+            self.machine.machine().status(to) == MachineStatus::Rejected
+        })
+    }
+
+    /// The machine that is explored.
+    pub(crate) fn machine(&self) -> &BoundMachine {
+        &self.machine
+    }
+}
+
+fn situation(monitor: &Monitor, observation: &AtomSet) -> Situation {
+    (
+        monitor.state(),
+        monitor.seen().clone(),
+        observation.clone(),
+    )
+}

@@ -1,0 +1,148 @@
+//! Exploration from object to object: an unknown task is learnt from walks that are chosen for what they would tell.
+//!
+//! A walk visits objects one after the other, each reached by the reach-avoid policy, and ends as a trace. While no goal is known,
+//! walks wander. `shrinking` finds out what it took to reach the first goal. With a machine, `hypotheses` holds what the traces leave
+//! open and probes it. `explorer` chooses, `walk` carries the choice out in a world.
+
+mod explorer;
+mod hypotheses;
+mod shrinking;
+mod walk;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use form_core::{Atom, BoundMachine, Trace};
+use form_env::{Random, Worlds};
+use form_learn::learnable_atoms;
+use form_rl::{Navigator, ReachAvoidPolicy};
+
+pub(crate) use self::explorer::ExplorationState;
+
+use self::explorer::Explorer;
+use self::shrinking::shortest_goal;
+use self::walk::{Walked, Walker};
+use crate::config::{ExplorationConfig, RunConfig};
+
+/// The exploration of a run, in a world of its own.
+#[derive(Debug)]
+pub(crate) struct Exploration<W> {
+    config: ExplorationConfig,
+    worlds: W,
+    walker: Walker,
+    vocabulary: Vec<Atom>,
+    explorer: Explorer,
+    /// All different traces so far, in order.
+    traces: Vec<Trace>,
+    state: ExplorationState,
+}
+
+impl<W: Worlds> Exploration<W> {
+    /// Begins in this world, or resumes with the machine, the traces and the state of before.
+    pub(crate) fn new(
+        config: &ExplorationConfig,
+        policy: Arc<ReachAvoidPolicy>,
+        worlds: W,
+        machine: (&BoundMachine, bool),
+        traces: Vec<Trace>,
+        state: ExplorationState,
+    ) -> Result<Self> {
+        if worlds.label_map(0).is_none() || worlds.pose(0).is_none() {
+            bail!(
+                "the method reach-avoid needs a room that can say where its atoms are, and this world cannot: choose another method"
+            );
+        }
+        let vocabulary = learnable_atoms(worlds.signature(), true)?;
+        Ok(Self {
+            walker: Walker::new(Navigator::new(policy)),
+            explorer: Explorer::new(config.choice, machine, &vocabulary, &traces),
+            config: config.clone(),
+            worlds,
+            vocabulary,
+            traces,
+            state,
+        })
+    }
+
+    /// Goes on with a new machine; the flag tells whether it can accept.
+    pub(crate) fn follow(&mut self, machine: (&BoundMachine, bool)) {
+        let (choice, vocabulary) = (self.config.choice, &self.vocabulary);
+        self.explorer = Explorer::new(choice, machine, vocabulary, &self.traces);
+        self.state.attempts.clear();
+    }
+
+    /// What a checkpoint keeps.
+    pub(crate) fn state(&self) -> &ExplorationState {
+        &self.state
+    }
+
+    /// Whether a walk is known that could refute the machine.
+    pub(crate) fn has_open_questions(&self) -> bool {
+        self.explorer.has_open_questions(&self.state)
+    }
+
+    /// Walks until the machine is refuted, `go_on` says no, or the episodes of an iteration are over. `first` is the number of the
+    /// first of them. The counterexample belongs to the last walk; while a goal is being shrunk, no machine is refuted.
+    pub(crate) fn walks(
+        &mut self,
+        first: u64,
+        random: &mut Random,
+        go_on: impl Fn() -> bool,
+    ) -> Result<Vec<Walked>> {
+        let mut walks = Vec::new();
+        for number in (first..).take(self.config.episodes) {
+            if !go_on() {
+                break;
+            }
+            self.worlds.start(0, number)?;
+            let (state, traces) = (&mut self.state, &self.traces);
+            let mut walked = self.walker.walk(
+                &mut self.worlds,
+                &mut self.explorer,
+                random,
+                |explorer, observations, random| {
+                    explorer.plan(state, traces, observations, random)
+                },
+            )?;
+            let was_shrinking = self.state.shrinking.is_active();
+            self.add(&walked.trace);
+            if !self.state.shrinking.is_active() {
+                let machine = self.explorer.machine();
+                let refutes = |trace: &&Trace| trace.disagreement(machine).is_some();
+                // Shrinking has left counterexamples behind; its shortest goal is one of them.
+                walked.episode.counterexample = match was_shrinking {
+                    true => shortest_goal(&self.traces).filter(refutes).cloned(),
+                    false => Some(&walked.trace).filter(refutes).cloned(),
+                };
+            }
+            let refuted = walked.episode.counterexample.is_some();
+            walks.push(walked);
+            if refuted {
+                break;
+            }
+        }
+        Ok(walks)
+    }
+
+    /// Keeps a trace if it is new.
+    fn add(&mut self, trace: &Trace) {
+        self.state.shrinking.add(trace, &self.traces);
+        if !self.traces.contains(trace) {
+            self.explorer.add(trace);
+            self.traces.push(trace.clone());
+        }
+    }
+}
+
+/// The policy of a configuration: the file that it names, or the one that the program has.
+pub(crate) fn reach_avoid_policy(config: &RunConfig) -> Result<Option<Arc<ReachAvoidPolicy>>> {
+    let Some(exploration) = &config.exploration else {
+        return Ok(None);
+    };
+    let policy = match &exploration.policy {
+        Some(path) => ReachAvoidPolicy::open(Path::new(path))?,
+        None => ReachAvoidPolicy::ideal(),
+    };
+    Ok(Some(Arc::new(policy.with_shield(exploration.shield))))
+}

@@ -1,0 +1,245 @@
+//! One exploring episode in a world: from object to object, each reached by the reach-avoid policy.
+
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use form_core::{AtomSet, Kind, MachineStatus, Monitor, Recorder, Trace};
+use form_env::{Cell, Direction, EpisodeOutcome, LabelMap, Planner, Random, ReachAvoid, Worlds};
+use form_rl::{ActionValues, Distances, Episode, Navigator, sample};
+
+use super::explorer::{EpisodePlan, Explorer};
+
+/// How many steps per free cell of the room the policy has to reach an object, before another one is chosen.
+const PATIENCE: usize = 2;
+
+/// Walks in worlds.
+#[derive(Debug)]
+pub(crate) struct Walker {
+    navigator: Navigator,
+}
+
+/// An episode and its trace.
+#[derive(Debug)]
+pub(crate) struct Walked {
+    pub(crate) episode: Episode,
+    pub(crate) trace: Trace,
+}
+
+/// What an agent is after.
+enum Target {
+    /// This observation next.
+    Observation(AtomSet),
+    /// What the machine asks for.
+    Acceptance,
+}
+
+/// The episode so far.
+struct Progress {
+    monitor: Monitor,
+    recorder: Recorder,
+    actions: Vec<u8>,
+    /// Observations towards acceptance.
+    advanced: usize,
+    plan: EpisodePlan,
+}
+
+impl Walker {
+    pub(crate) fn new(navigator: Navigator) -> Self {
+        Self { navigator }
+    }
+
+    /// One episode in the first of these worlds, from the start of an episode that has just begun there. `plan` makes its plan from
+    /// what can be observed on its map.
+    pub(crate) fn walk<W: Worlds>(
+        &mut self,
+        worlds: &mut W,
+        explorer: &mut Explorer,
+        random: &mut Random,
+        plan: impl FnOnce(&mut Explorer, &[AtomSet], &mut Random) -> EpisodePlan,
+    ) -> Result<Walked> {
+        let Some(map) = worlds.label_map(0) else {
+            bail!(
+                "the method reach-avoid needs a world that can place its atoms in a room, and this one cannot"
+            );
+        };
+        let machine = Arc::new(explorer.machine().clone());
+        let mut planner = Planner::new(machine.clone(), map);
+        let observations = observations(planner.map());
+        let mut so_far = Progress {
+            monitor: Monitor::new(&machine),
+            recorder: Recorder::new(),
+            actions: Vec::new(),
+            advanced: 0,
+            plan: plan(explorer, &observations, random),
+        };
+        so_far.recorder.observe(worlds.labels(0));
+        so_far.monitor.observe(&machine, worlds.labels(0));
+        let mut state = so_far.monitor.state();
+        let running = |monitor: &Monitor| {
+            machine.machine().status(monitor.state()) == MachineStatus::Running
+        };
+        while !worlds.outcome(0).is_over()
+            && (so_far.plan.only_probe || running(&so_far.monitor))
+        {
+            state = so_far.monitor.state();
+            let Some(target) = so_far.next(explorer, &observations, random) else {
+                break;
+            };
+            let Some((cell, direction)) = worlds.pose(0) else {
+                break;
+            };
+            let sub_task = match &target {
+                Target::Acceptance => {
+                    let plan = planner.plan(&so_far.monitor, cell);
+                    match plan.observations_left {
+                        Some(_) => plan.sub_task.clone(),
+                        // Nothing the machine knows leads to acceptance: any object will do.
+                        None => match explorer.choose(&so_far.monitor, &observations, random) {
+                            Some(other) => {
+                                let place = (cell, direction);
+                                visit(planner.map(), explorer, &so_far.monitor, other, place)
+                            }
+                            None => break,
+                        },
+                    }
+                }
+                Target::Observation(observation) => {
+                    let place = (cell, direction);
+                    visit(planner.map(), explorer, &so_far.monitor, observation, place)
+                }
+            };
+            let values = self.navigator.values(&sub_task);
+            let free = sub_task.walls().iter().filter(|wall| !**wall).count();
+            self.go(worlds, &values, PATIENCE * free, &machine, &mut so_far, random)?;
+        }
+        let outcome = worlds.outcome(0);
+        let kind = match outcome {
+            EpisodeOutcome::Goal => Kind::Goal,
+            EpisodeOutcome::DeadEnd => Kind::DeadEnd,
+            EpisodeOutcome::Running | EpisodeOutcome::OutOfTime => Kind::Incomplete,
+        };
+        let trace = so_far.recorder.finish(kind);
+        Ok(Walked {
+            episode: Episode {
+                world: 0,
+                number: worlds.episode(0),
+                actions: so_far.actions,
+                outcome,
+                state,
+                total_reward: f64::from(u8::from(outcome == EpisodeOutcome::Goal)),
+                counterexample: None,
+            },
+            trace,
+        })
+    }
+
+    /// Steps until something new is observed, the episode is over, or the patience is.
+    fn go<W: Worlds>(
+        &mut self,
+        worlds: &mut W,
+        values: &ActionValues,
+        patience: usize,
+        machine: &form_core::BoundMachine,
+        so_far: &mut Progress,
+        random: &mut Random,
+    ) -> Result<()> {
+        for _ in 0..patience {
+            let Some((cell, direction)) = worlds.pose(0) else {
+                return Ok(());
+            };
+            let action = sample(&values.logits(cell, direction), random) as u8;
+            // The other worlds stand still: there is one.
+            worlds.step(&[action])?;
+            so_far.actions.push(action);
+            let labels = worlds.labels(0);
+            let observed = so_far.recorder.observe(labels);
+            if observed {
+                so_far.monitor.observe(machine, labels);
+                return Ok(());
+            }
+            if worlds.outcome(0).is_over() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Progress {
+    /// What comes next in the plan; nothing if there is nothing to visit.
+    fn next(
+        &mut self,
+        explorer: &Explorer,
+        observations: &[AtomSet],
+        random: &mut Random,
+    ) -> Option<Target> {
+        if let Some(first) = self.plan.probe.pop_front() {
+            return Some(Target::Observation(first));
+        }
+        if self.plan.only_probe {
+            return None;
+        }
+        let choose = |random: &mut Random| {
+            let chosen = explorer.choose(&self.monitor, observations, random)?;
+            Some(Target::Observation(chosen.clone()))
+        };
+        match &mut self.plan.detours {
+            None => return choose(random),
+            Some(0) => {}
+            Some(left) => {
+                *left -= 1;
+                return choose(random).or(Some(Target::Acceptance));
+            }
+        }
+        self.advanced += 1;
+        if self.plan.variation == Some(self.advanced - 1) {
+            return choose(random).or(Some(Target::Acceptance));
+        }
+        Some(Target::Acceptance)
+    }
+}
+
+/// The different labels of a map.
+fn observations(map: &LabelMap) -> Vec<AtomSet> {
+    let mut found: Vec<AtomSet> = Vec::new();
+    for cell in cells(map) {
+        let label = map.label(cell);
+        if !label.is_empty() && !found.contains(label) {
+            found.push(label.clone());
+        }
+    }
+    found
+}
+
+fn cells(map: &LabelMap) -> impl Iterator<Item = Cell> + '_ {
+    let (width, height) = (map.room().width(), map.room().height());
+    let all = (0..width).flat_map(move |x| (0..height).map(move |y| Cell { x, y }));
+    all.filter(|cell| !map.room().is_wall(*cell))
+}
+
+/// Observe this next and nothing else on the way; if that cannot be, nothing that is known to end the episode.
+fn visit(
+    map: &LabelMap,
+    explorer: &Explorer,
+    monitor: &Monitor,
+    observation: &AtomSet,
+    (cell, direction): (Cell, Direction),
+) -> ReachAvoid {
+    let ask = |forbidden: &dyn Fn(&AtomSet) -> bool| {
+        let mut sub_task = ReachAvoid::new(map.room());
+        for cell in cells(map) {
+            let label = map.label(cell);
+            if label == observation {
+                sub_task.ask_for(cell);
+            } else if !label.is_empty() && forbidden(label) {
+                sub_task.forbid(cell);
+            }
+        }
+        sub_task
+    };
+    let nothing_else = ask(&|_| true);
+    match Distances::new(&nothing_else).steps(cell, direction) {
+        Some(_) => nothing_else,
+        None => ask(&|label| explorer.is_fatal(monitor, label)),
+    }
+}
