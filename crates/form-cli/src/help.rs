@@ -6,7 +6,7 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Machines", &["show", "check", "diff", "ground", "convert"]),
     ("Traces", &["learn", "traces", "record"]),
-    ("Worlds", &["tasks", "draw", "play"]),
+    ("Worlds", &["tasks", "run", "draw", "play"]),
     ("Training", &["train", "eval", "transfer", "report"]),
     (
         "The program",
