@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use form_core::Machine;
 use form_env::{Error, Split, Task};
@@ -25,7 +25,7 @@ use crate::{Answer, eval, input, output, play, train_loop};
 /// solutions of the same episodes.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form run examples/green_but_one.form\n  form run 'exists X. blue(X); forall X. yellow(X); goal'\n  form run 'never lava; forall X. red(X); goal' --shield --episodes 1000\n  form run blue-all-yellow-7 --live\n  form run examples/all_yellow.form --world all-yellow-6 -o episode.gif"
+    after_help = "Examples:\n  form run examples/green_but_one.form\n  form run 'exists X. blue(X); forall X. yellow(X); goal'\n  form run 'never lava; forall X. red(X); goal' --shield --episodes 1000\n  form run blue-all-yellow-7 --maps training\n  form run examples/all_yellow.form --world all-yellow-6 -o episode.gif"
 )]
 pub struct Args {
     /// A machine file, a task (see `form tasks`), or a machine in one line
@@ -53,7 +53,7 @@ pub struct Args {
     /// A policy that `form pretrain` made, instead of the one in the program
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// The number of the map for --output and --live, from 0 [default: 0]
+    /// The number of the map for --output, --planes and --live, from 0 [default: 0]
     #[arg(long, value_name = "N", value_parser = input::whole::<u64>)]
     map: Option<u64>,
     /// Draw one episode, with the machine and its buffer beside it (.gif, .svg, .png, .txt), instead of counting many
@@ -62,6 +62,9 @@ pub struct Args {
     /// Watch one episode after the other on the terminal, as `form play` shows them
     #[arg(long, conflicts_with_all = ["json", "output"])]
     live: bool,
+    /// Print what the planner asks for along one episode: cells to reach (R) and to avoid (A)
+    #[arg(long, conflicts_with_all = ["json", "output", "live"])]
+    planes: bool,
     /// The number of threads; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
     threads: Option<usize>,
@@ -126,8 +129,12 @@ pub fn run(args: &Args) -> Result<Answer> {
     if let Some(path) = &args.output {
         return draw(&plan, &policy, args.map.unwrap_or(0), path);
     }
+    if args.planes {
+        output::print(&plan.planes(&policy, args.map.unwrap_or(0))?)?;
+        return Ok(Answer::Yes);
+    }
     if args.map.is_some() {
-        bail!("--map goes with --output or --live: without them, all maps are played");
+        bail!("--map goes with --output, --planes or --live: without them, all maps are played");
     }
     measure(args, plan, &policy)
 }
@@ -153,13 +160,14 @@ fn world(args: &Args) -> Result<Task> {
         (None, None) => world_for(&machine),
         (Some(name), _) => {
             let world = Task::find(name).context("--world")?;
-            world.with_machine(machine).with_context(|| {
+            world.with_machine(machine).map_err(|error| {
+                let problem = match error {
+                    Error::Task { problem, .. } => problem,
+                    other => other.to_string(),
+                };
                 let atoms = world.signature().atoms().iter().map(ToString::to_string);
                 let atoms: Vec<String> = atoms.collect();
-                format!(
-                    "the machine does not fit {name}, which has {}",
-                    atoms.join(", ")
-                )
+                anyhow!("{problem}; {name} has {}", atoms.join(", "))
             })
         }
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use anyhow::Result;
-use form_core::{BoundMachine, StateId};
+use form_core::{BoundMachine, Monitor, StateId};
 use form_env::{
-    Action, Actions, Environment, EpisodeOutcome, GridWorld, Map, Maps, Planner, Split, Starts,
-    Stream, Task, WorldOptions, generator, shortest,
+    Action, Actions, Cell, Environment, EpisodeOutcome, GridWorld, Map, Maps, Plan, Planner, Split,
+    Starts, Stream, Task, WorldOptions, generator, shortest,
 };
 use form_rl::{Choice, Episode, PlayProgress, ReachAvoidPolicy};
 use rand::RngExt;
@@ -64,6 +64,37 @@ impl ReachAvoidPlan {
             (self.split, number),
             &episode,
         )
+    }
+
+    /// What the planner asks for along an episode of the policy, as text: each time it changes, the cells to reach and to avoid.
+    pub fn planes(&self, policy: &ReachAvoidPolicy, number: u64) -> Result<String> {
+        let world = self.world(number)?;
+        let (episode, mut planner) =
+            self.play(policy, &world, self.planner(world.map()), number)?;
+        let machine = self.machine.machine();
+        let (mut world, mut monitor) = (world, Monitor::new(&self.machine));
+        let mut text = String::new();
+        let mut shown = None;
+        for action in &episode.actions {
+            let plan = planner.plan(&monitor, world.agent());
+            if shown.replace(plan.number) != Some(plan.number) {
+                let state = machine.state_name(monitor.state());
+                let left = match plan.observations_left {
+                    Some(1) => "1 observation left".to_owned(),
+                    Some(left) => format!("{left} observations left"),
+                    None => "no way to acceptance".to_owned(),
+                };
+                text += &format!("{state}: {left}\n{}\n", picture(plan, &world));
+            }
+            world.step(usize::from(*action))?;
+            monitor.observe(&self.machine, world.labels());
+        }
+        text += &format!(
+            "{}: {}\n",
+            machine.state_name(monitor.state()),
+            episode.outcome
+        );
+        Ok(text)
     }
 
     /// Draws the maps, solves them, and plays at random; nothing if it was interrupted.
@@ -208,4 +239,24 @@ impl ReachAvoidRuns {
         evaluation.failures = Failures::of(&played, &starts, Some(machine)).failing();
         Ok(Some(evaluation))
     }
+}
+
+/// A sub-task as text: `R` cells to reach, `A` cells to avoid, `o` other objects, `@` the agent, `#` walls.
+fn picture(plan: &Plan, world: &GridWorld) -> String {
+    let (task, sub_task) = (world.task(), &plan.sub_task);
+    let symbol = |cell: Cell| {
+        let number = sub_task.number(cell);
+        match () {
+            () if cell == world.agent() => '@',
+            () if sub_task.walls()[number] => '#',
+            () if sub_task.reach()[number] => 'R',
+            () if sub_task.avoid()[number] => 'A',
+            () if task.object(world.map(), cell).is_some() => 'o',
+            () => '.',
+        }
+    };
+    let row = |y| (0..sub_task.width()).map(move |x| symbol(Cell { x, y }));
+    (0..sub_task.height())
+        .map(|y| row(y).chain(['\n']).collect::<String>())
+        .collect()
 }

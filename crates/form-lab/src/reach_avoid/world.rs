@@ -1,8 +1,8 @@
 //! The world of a machine that comes without one: the paper's room with all twelve checkpoints.
 
-use anyhow::{Context, Result};
+use anyhow::{Result, bail};
 use form_core::Machine;
-use form_env::{Task, TaskDescription};
+use form_env::{Error, Task, TaskDescription};
 
 /// The tasks whose rooms are tried: twelve checkpoints, then those with more.
 const TASKS: [&str; 4] = [
@@ -38,11 +38,18 @@ pub fn world_for(machine: &Machine) -> Result<Task> {
         unreachable!("there are rooms");
     };
     let atoms: Vec<String> = (room.signature().atoms().iter().map(ToString::to_string)).collect();
-    Err(error).with_context(|| {
-        format!(
-            "the machine does not fit the paper's room, which has {}{}; --world TASK names another world",
-            atoms.join(", "),
-            if names_lava { " and lava" } else { "" },
-        )
-    })
+    bail!(
+        "{}; the paper's room has {}{}; --world TASK names another world",
+        problem_of(&error),
+        atoms.join(", "),
+        if names_lava { " and lava" } else { "" },
+    );
+}
+
+/// The problem, without the name of a task that the user has not written.
+fn problem_of(error: &Error) -> String {
+    match error {
+        Error::Task { problem, .. } => problem.clone(),
+        other => other.to_string(),
+    }
 }
