@@ -12,3 +12,8 @@ pub mod worlds {}
 #[cfg(doctest)]
 #[doc = include_str!("../book/src/own_worlds.md")]
 pub mod own_worlds {}
+
+/// Any task at once.
+#[cfg(doctest)]
+#[doc = include_str!("../book/src/reach_avoid_planes.md")]
+pub mod reach_avoid_planes {}

@@ -248,7 +248,8 @@ const GREEDY: &str = "greedy";
 /// The maximum number of failing maps that are named.
 const MOST_MAPS: usize = 5;
 
-const HEADING: &str = "maps      actions  episodes  success  95 % interval  random   steps   95 % interval     shortest  ratio  dead ends  out of time  cut off";
+/// The heading of a table of evaluations.
+pub const HEADING: &str = "maps      actions  episodes  success  95 % interval  random   steps   95 % interval     shortest  ratio  dead ends  out of time  cut off";
 
 fn names(row: &Evaluation) -> (&'static str, &'static str) {
     (
@@ -257,7 +258,8 @@ fn names(row: &Evaluation) -> (&'static str, &'static str) {
     )
 }
 
-fn line(row: &Evaluation) -> String {
+/// One row of that table.
+pub fn line(row: &Evaluation) -> String {
     let percent = |interval: Interval| {
         format!(
             "{:.1} to {:.1}",

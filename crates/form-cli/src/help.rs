@@ -6,7 +6,7 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Machines", &["show", "check", "diff", "ground", "convert"]),
     ("Traces", &["learn", "traces", "record"]),
-    ("Worlds", &["tasks", "draw", "play"]),
+    ("Worlds", &["tasks", "run", "draw", "play"]),
     ("Training", &["train", "eval", "transfer", "report"]),
     (
         "The program",
@@ -62,10 +62,27 @@ mod tests {
         }
     }
 
-    /// The words of an example, without redirections.
-    fn words(example: &str) -> Vec<&str> {
-        let typed = example.split(['|', '>']).next().unwrap_or_default();
-        typed.split_whitespace().collect()
+    /// The words of an example, without redirections; what is in quotes is one word.
+    fn words(example: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        for (i, part) in example.split('\'').enumerate() {
+            if i % 2 == 1 {
+                words.push(part.to_owned());
+                continue;
+            }
+            let mut typed = part.split(['|', '>']);
+            words.extend(
+                typed
+                    .next()
+                    .unwrap_or_default()
+                    .split_whitespace()
+                    .map(str::to_owned),
+            );
+            if typed.next().is_some() {
+                break;
+            }
+        }
+        words
     }
 
     #[test]

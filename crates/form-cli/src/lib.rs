@@ -21,6 +21,7 @@ mod play;
 mod record;
 mod report;
 mod reproduce;
+mod run;
 mod show;
 mod tasks;
 mod traces;
@@ -55,6 +56,7 @@ enum Command {
     Draw(draw::Args),
     Record(record::Args),
     Play(play::Args),
+    Run(run::Args),
     Train(train::Args),
     Eval(eval::Args),
     Transfer(transfer::Args),
@@ -112,6 +114,7 @@ fn run(command: &Command) -> u8 {
         Command::Draw(args) => draw::run(args),
         Command::Record(args) => record::run(args),
         Command::Play(args) => play::run(args),
+        Command::Run(args) => run::run(args),
         Command::Train(args) => train::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Transfer(args) => transfer::run(args),

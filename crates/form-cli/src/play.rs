@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use form_lab::{EpisodeRequest, Recording};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -38,9 +39,9 @@ pub fn run(args: &Args) -> Result<Answer> {
         if args.machine.is_some() {
             bail!("--machine: a run has its own machine: remove this option");
         }
-        let mut watch = watch::Watch::new(run, args.world.episode())?;
-        expect_terminal("form draw RUN -o episode.gif draws an episode anywhere")?;
-        return on_terminal(|terminal, interrupted| watch.run(terminal, interrupted));
+        let request = args.world.episode();
+        let record = move |map| Recording::of(&run, &EpisodeRequest { map, ..request });
+        return watch(args.world.map, record, "form draw RUN -o episode.gif");
     }
     let task = args.world.task()?;
     let machine = match &args.machine {
@@ -76,6 +77,17 @@ pub fn run(args: &Args) -> Result<Answer> {
             }
         }
     })
+}
+
+/// Shows recorded episodes on the terminal; `instead` is a command that needs none.
+pub fn watch(
+    map: Option<u64>,
+    record: impl Fn(Option<u64>) -> Result<Recording> + 'static,
+    instead: &str,
+) -> Result<Answer> {
+    let mut watch = watch::Watch::new(map, record)?;
+    expect_terminal(&format!("{instead} draws an episode anywhere"))?;
+    on_terminal(|terminal, interrupted| watch.run(terminal, interrupted))
 }
 
 fn expect_terminal(instead: &str) -> Result<()> {

@@ -7,9 +7,10 @@ use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use form_lab::Preset;
 use form_paper::{
-    Experiment, PlanOptions, PlannedRun, Results, RunOutcome, Runner, findings_table, plan_runs,
-    recorded_runs, results_table, update_section, write_results,
+    Experiment, PlanOptions, PlannedRun, Results, RunOutcome, Runner, ZeroShot, findings_table,
+    plan_runs, recorded_runs, results_table, update_section, write_results,
 };
+use form_rl::ReachAvoidPolicy;
 use serde_json::{Value, json};
 
 use crate::output::count;
@@ -27,7 +28,7 @@ use crate::{Answer, input, output, train_loop};
 pub struct Args {
     /// The experiments [default: all but timings, which uses the runs of the others]
     #[arg(value_name = "EXPERIMENT", value_parser = experiment_parser())]
-    experiments: Vec<Experiment>,
+    experiments: Vec<Named>,
     /// The number of seeds, which count from 1
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
@@ -52,6 +53,12 @@ pub struct Args {
     /// The folder of curves and tables; results of other runs are not overwritten [default: results, with a number if needed]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// For zero-shot: a policy that `form pretrain` made, besides the one in the program; may be repeated
+    #[arg(long, value_name = "FILE")]
+    policy: Vec<PathBuf>,
+    /// For zero-shot: maps per machine [default: 200]
+    #[arg(long, value_name = "N", value_parser = input::at_most::<100_000>)]
+    maps: Option<usize>,
     /// Put the results table into this Markdown file, between the comments `results:begin` and `results:end`
     #[arg(long, value_name = "FILE")]
     update: Option<PathBuf>,
@@ -60,10 +67,21 @@ pub struct Args {
     json: bool,
 }
 
-fn experiment_parser() -> impl TypedValueParser<Value = Experiment> {
+/// An experiment that consists of runs, or zero-shot, which has none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    Runs(Experiment),
+    ZeroShot,
+}
+
+const ZERO_SHOT: &str = "zero-shot";
+
+fn experiment_parser() -> impl TypedValueParser<Value = Named> {
     let named = |name: &str| {
-        (Experiment::ALL.into_iter().chain([Experiment::Timings]))
-            .find(|experiment| experiment.as_str() == name)
+        let runs = (Experiment::ALL.into_iter().chain([Experiment::Timings]))
+            .find(|experiment| experiment.as_str() == name);
+        runs.map(Named::Runs)
+            .or((name == ZERO_SHOT).then_some(Named::ZeroShot))
     };
     let value = |experiment: Experiment| {
         PossibleValue::new(experiment.as_str()).help(match experiment {
@@ -76,15 +94,27 @@ fn experiment_parser() -> impl TypedValueParser<Value = Experiment> {
         })
     };
     let all = Experiment::ALL.into_iter().chain([Experiment::Timings]);
-    PossibleValuesParser::new(all.map(value).collect::<Vec<_>>())
+    let zero_shot = PossibleValue::new(ZERO_SHOT)
+        .help("Machines carried out without training, as `form run` does; on its own");
+    PossibleValuesParser::new(all.map(value).chain([zero_shot]).collect::<Vec<_>>())
         .try_map(move |name| named(&name).ok_or("unknown experiment"))
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
-    let experiments = match args.experiments.is_empty() {
-        true => Experiment::ALL.to_vec(),
-        false => args.experiments.clone(),
-    };
+    if args.experiments == [Named::ZeroShot] {
+        return zero_shot(args);
+    }
+    if !args.policy.is_empty() || args.maps.is_some() {
+        bail!("--policy and --maps go with zero-shot: no other experiment uses them");
+    }
+    let named = args.experiments.iter().map(|named| match named {
+        Named::Runs(experiment) => Ok(*experiment),
+        Named::ZeroShot => bail!("zero-shot has no runs: give it a command of its own"),
+    });
+    let mut experiments = named.collect::<Result<Vec<_>>>()?;
+    if experiments.is_empty() {
+        experiments = Experiment::ALL.to_vec();
+    }
     let set = (args.set.iter()).map(|text| {
         let (key, value) = train_loop::setting(text)?;
         Ok((key.to_owned(), value.to_owned()))
@@ -156,6 +186,35 @@ pub fn run(args: &Args) -> Result<Answer> {
         ));
     }
     Ok(if missing > 0 { Answer::No } else { Answer::Yes })
+}
+
+/// Carries out machines without training.
+fn zero_shot(args: &Args) -> Result<Answer> {
+    let mut policies = vec![ReachAvoidPolicy::ideal()];
+    for path in &args.policy {
+        policies.push(ReachAvoidPolicy::open(path)?);
+    }
+    let out = (args.out.clone()).unwrap_or_else(|| PathBuf::from("results/zero-shot"));
+    let interrupt = input::interrupt()?;
+    let experiment = ZeroShot {
+        policies,
+        maps: args.maps.unwrap_or(200),
+        interrupt: &interrupt,
+    };
+    let (rows, complete) = experiment.carry_out(&out, &|line| output::remark(line))?;
+    if args.json {
+        output::print_json(&json!({
+            "results": out.display().to_string(),
+            "complete": complete,
+            "evaluations": rows,
+        }))?;
+    } else if complete {
+        output::print(&form_lab::read_text(&out.join("results.md"))?)?;
+    }
+    if !complete {
+        output::remark("interrupted: repeat the command to go on");
+    }
+    Ok(if complete { Answer::Yes } else { Answer::No })
 }
 
 /// The folder of curves and tables. Results of other runs are not overwritten.

@@ -39,6 +39,7 @@ mod game_setup;
 mod letters;
 mod metrics;
 mod play_callback;
+mod reach_avoid;
 mod recording;
 mod report;
 mod run;
@@ -55,6 +56,7 @@ pub use evaluate::{Evaluation, EvaluationPlan, Failures, evaluate, evaluate_with
 pub use letters::Letters;
 pub use metrics::{MetricsRow, PoliciesRow, TimingsRow, read_rows};
 pub use play_callback::PlayCallback;
+pub use reach_avoid::{ReachAvoidAgent, ReachAvoidPlan, ReachAvoidRuns, world_for};
 pub use recording::{EpisodeRequest, Recording};
 pub use report::{LivePage, LivePort, Showing, write_report};
 pub use run::{Finish, Resumed, RunFolder, RunResult, SavedRun, Session};

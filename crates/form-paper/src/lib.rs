@@ -13,6 +13,7 @@ mod runner;
 mod statistics;
 mod tables;
 mod unseen;
+mod zero_shot;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -27,6 +28,9 @@ pub use plan::{Experiment, PlanOptions, PlannedRun, plan_runs};
 pub use runner::{RunOutcome, Runner};
 pub use tables::results_table;
 pub use unseen::UnseenEvaluation;
+pub use zero_shot::{
+    ZeroShot, ZeroShotGroup, ZeroShotRow, draw_machines, random_machines, zero_shot_tables,
+};
 
 use figures::figure;
 use tables::{TABLE_NOTES, runs_csv, versions};

@@ -53,6 +53,7 @@ pub use net::{
 };
 pub use ppo::{PpoConfig, PpoLoss, PpoReport, PpoSums, Samples, ValueClip, update};
 pub use reach_avoid::distances::Distances;
+pub use reach_avoid::evaluation::{Chooser, SubTaskOutcomes, evaluate_sub_tasks};
 pub use reach_avoid::imitation::{Imitation, ImitationConfig, ImitationReport};
 pub use reach_avoid::navigator::Navigator;
 pub use reach_avoid::policy::{ActionValues, PolicyOrigin, ReachAvoidPolicy};

@@ -1,10 +1,10 @@
-//! Watching the policies of a run: a recorded episode is replayed automatically or step by step.
+//! Watching policies: a recorded episode is replayed automatically or step by step.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use form_env::Action;
-use form_lab::{EpisodeRequest, Recording, SavedRun};
+use form_lab::Recording;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode};
 
@@ -17,8 +17,8 @@ const FIRST_SPEED: usize = 3;
 
 /// A replay in progress.
 pub struct Watch {
-    run: SavedRun,
-    request: EpisodeRequest,
+    /// Plays an episode on the map of a number, or on one of its own choice.
+    record: Box<dyn Fn(Option<u64>) -> Result<Recording>>,
     recording: Recording,
     game: Game,
     step: usize,
@@ -40,13 +40,15 @@ enum Command {
 }
 
 impl Watch {
-    /// A replay at its start.
-    pub fn new(run: SavedRun, request: EpisodeRequest) -> Result<Self> {
-        let recording = Recording::of(&run, &request)?;
+    /// A replay at its start, of an episode on a map of this number. Episodes on other maps are recorded when they are asked for.
+    pub fn new(
+        map: Option<u64>,
+        record: impl Fn(Option<u64>) -> Result<Recording> + 'static,
+    ) -> Result<Self> {
+        let recording = record(map)?;
         Ok(Self {
             game: game_of(&recording),
-            run,
-            request,
+            record: Box::new(record),
             recording,
             step: 0,
             plays: true,
@@ -131,14 +133,10 @@ impl Watch {
 
     /// The next map of the set; the first one after the last.
     fn next_map(&mut self) -> Result<()> {
-        let next = |map| EpisodeRequest {
-            map: Some(map),
-            ..self.request
-        };
-        let recording = Recording::of(&self.run, &next(self.recording.map() + 1));
-        self.recording = match recording {
+        let next = (self.record)(Some(self.recording.map() + 1));
+        self.recording = match next {
             Ok(recording) => recording,
-            Err(_) => Recording::of(&self.run, &next(0))?,
+            Err(_) => (self.record)(Some(0))?,
         };
         self.go(0)?;
         self.plays = true;
@@ -187,7 +185,9 @@ mod tests {
     use std::sync::Arc;
 
     use form_env::Split;
-    use form_lab::{Display, GridEnvFactory, Method, Preset, RunConfig, Session};
+    use form_lab::{
+        Display, EpisodeRequest, GridEnvFactory, Method, Preset, RunConfig, SavedRun, Session,
+    };
     use form_rl::Choice;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
@@ -221,7 +221,11 @@ mod tests {
             seed: 5,
             choice: Choice::Sample,
         };
-        Watch::new(SavedRun::open(&path).unwrap(), request).unwrap()
+        let run = SavedRun::open(&path).unwrap();
+        Watch::new(map, move |map| {
+            Recording::of(&run, &EpisodeRequest { map, ..request })
+        })
+        .unwrap()
     }
 
     fn screen(watch: &Watch) -> String {

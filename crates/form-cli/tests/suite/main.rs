@@ -16,6 +16,7 @@ mod help;
 mod memory;
 mod program;
 mod reports;
+mod running;
 mod runs;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -140,3 +140,14 @@ fn a_mistake_is_told_before_the_terminal_is_touched() {
     );
     assert!(!said.contains('\x1b'), "{said}");
 }
+
+#[test]
+fn a_machine_is_carried_out_live() {
+    let mut terminal = Terminal::start(&["run", "forall X. yellow(X); goal", "--live"]);
+    terminal.expect("paper-room, held-out map 0");
+    terminal.press("n");
+    terminal.expect("paper-room, held-out map 1");
+    terminal.press("q");
+    assert_eq!(terminal.end(), Some(0));
+    assert!(!terminal.screen.screen().alternate_screen() && terminal.is_cooked());
+}

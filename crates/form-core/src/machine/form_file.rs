@@ -111,7 +111,7 @@ fn one_word(rest: &str, at: Span, what: &str) -> Parsed<(String, Span)> {
 }
 
 /// `from -> to : formula [=> reward]`, on a line of `text`.
-fn edge(line: &str, text: &str) -> Parsed<DraftEdge<Span>> {
+pub(super) fn edge(line: &str, text: &str) -> Parsed<DraftEdge<Span>> {
     let at = |part: &str| place(text, part);
     let arrow = line
         .find("->")

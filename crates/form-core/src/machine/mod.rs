@@ -13,5 +13,6 @@ pub(crate) mod json;
 #[expect(clippy::module_inception, reason = "the folder's main piece")]
 pub(crate) mod machine;
 pub(crate) mod observations;
+pub(crate) mod one_line;
 pub(crate) mod run;
 pub(crate) mod satisfy;

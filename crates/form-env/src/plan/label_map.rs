@@ -8,7 +8,7 @@ use form_core::AtomSet;
 use crate::env::environment::Environment;
 use crate::env::spec::Cell;
 use crate::error::{Error, Result};
-use crate::grid::map::Map;
+use crate::grid::map::{Content, Map};
 use crate::grid::room::Room;
 use crate::tasks::task::Task;
 
@@ -73,14 +73,14 @@ impl LabelMap {
 impl Task {
     /// Where the labels of a map are.
     pub fn label_map(&self, map: &Map) -> LabelMap {
+        self.label_map_of(&map.contents)
+    }
+
+    pub(super) fn label_map_of(&self, contents: &[Content]) -> LabelMap {
         LabelMap {
             room: self.room().clone(),
             labels: self.labels.clone(),
-            label: map
-                .contents
-                .iter()
-                .map(|content| u16::from(*content))
-                .collect(),
+            label: contents.iter().map(|content| u16::from(*content)).collect(),
         }
     }
 }

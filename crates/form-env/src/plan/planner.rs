@@ -16,10 +16,12 @@ use form_core::{BoundMachine, MachineStatus, Monitor};
 use super::contacts::Place;
 use super::label_map::LabelMap;
 use super::search::Search;
+use crate::env::random::{Stream, generator};
 use crate::env::spec::Cell;
 use crate::grid::reach_avoid::ReachAvoid;
 use crate::grid::room::CellNumber;
 use crate::tasks::situations::Next;
+use crate::tasks::task::Task;
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,5 +158,15 @@ impl Planner {
         };
         self.numbers.insert(key, number);
         number
+    }
+}
+
+impl Task {
+    /// Whether its machine can accept at all, if every atom could be walked to at any time. If not, no map can be completed.
+    pub fn can_be_completed(&self) -> bool {
+        let contents = self.draw_contents(&mut generator(0, Stream::Other(0)));
+        let map = self.label_map_of(&contents);
+        let mut search = Search::new(self.truth.clone(), &map);
+        search.can_accept(&Monitor::new(self.truth()))
     }
 }

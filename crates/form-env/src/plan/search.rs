@@ -62,6 +62,13 @@ impl Search {
         }
     }
 
+    /// Whether the machine can accept if walls do not matter.
+    pub(super) fn can_accept(&mut self, monitor: &Monitor) -> bool {
+        let situation = self.situations.of(monitor);
+        let bound = (self.relaxed).left(&self.machine, &mut self.situations, situation);
+        bound.is_some()
+    }
+
     /// The number of the situation that a monitor is in.
     pub(super) fn situation(&mut self, monitor: &Monitor) -> usize {
         self.situations.of(monitor)

@@ -60,6 +60,16 @@ impl Task {
         self.draw_map(split, &mut generator(seed, stream))
     }
 
+    /// The share of random maps on which it can be completed from somewhere.
+    pub fn solvable_share(&self, seed: u64, draws: u64) -> f64 {
+        let is_solvable = |number: &u64| {
+            let contents = self.draw_contents(&mut generator(seed, Stream::Map(*number)));
+            !solvable::starts(self, &contents).is_empty()
+        };
+        let solvable = (0..draws).into_par_iter().filter(is_solvable).count();
+        solvable as f64 / draws.max(1) as f64
+    }
+
     /// Draws maps until one can be solved and belongs to the split.
     pub(crate) fn draw_map(&self, split: Split, random: &mut dyn Rng) -> Result<Map> {
         let mut of_the_split = 0;

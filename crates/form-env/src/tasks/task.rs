@@ -121,6 +121,19 @@ impl Task {
         })
     }
 
+    /// The same world with another machine as its ground truth.
+    pub fn with_machine(&self, machine: Machine) -> Result<Self> {
+        Self::new(TaskDescription {
+            machine,
+            ..self.description.clone()
+        })
+    }
+
+    /// Whether some of its maps are held out from training; a task with few different maps has none to spare.
+    pub fn holds_out(&self) -> bool {
+        self.holds_out
+    }
+
     /// The description.
     pub fn description(&self) -> &TaskDescription {
         &self.description

@@ -3,13 +3,13 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-use form_core::{AtomSet, BoundMachine, MachineStatus, Monitor, StateId};
+use form_core::{AtomId, AtomSet, BoundMachine, MachineStatus, Monitor, Signature, StateId};
 use form_env::{
-    Cell, GridWorld, LabelMap, Maps, Planner, ReachAvoid, Split, Stream, Task, WorldOptions,
-    generator,
+    Cell, Environment, EpisodeOutcome, Error, GridWorld, LabelMap, Maps, Planner, ReachAvoid, Room,
+    Spec, Split, Starts, Stream, Task, WorldOptions, builtin_tasks, generator, solution,
 };
 use proptest::prelude::*;
-use rand::RngExt;
+use rand::{Rng, RngExt};
 
 /// All that a run depends on, with its whole buffer.
 type Key = (Cell, StateId, AtomSet, AtomSet);
@@ -268,8 +268,166 @@ fn objects_that_nothing_tells_apart_count_as_one() {
     }
 }
 
-fn start(task: &Task, number: u64) -> Cell {
+fn world(task: &Task, number: u64) -> GridWorld {
     let maps = Maps::Set(vec![task.map(7, Split::Training, number).unwrap()].into());
-    let world = GridWorld::new(Arc::new(task.clone()), maps, WorldOptions::default()).unwrap();
-    world.agent()
+    let options = WorldOptions {
+        starts: Starts::OfTheMap,
+        ..WorldOptions::default()
+    };
+    GridWorld::new(Arc::new(task.clone()), maps, options).unwrap()
+}
+
+fn start(task: &Task, number: u64) -> Cell {
+    world(task, number).agent()
+}
+
+/// A sub-task as text: `R` cells to reach, `A` cells to avoid, `o` other objects, `@` the agent.
+fn picture(sub_task: &ReachAvoid, map: &LabelMap, agent: Cell) -> String {
+    let symbol = |cell: Cell| {
+        let number = sub_task.number(cell);
+        match () {
+            () if cell == agent => '@',
+            () if sub_task.walls()[number] => '#',
+            () if sub_task.reach()[number] => 'R',
+            () if sub_task.avoid()[number] => 'A',
+            () if !map.label(cell).is_empty() => 'o',
+            () => '.',
+        }
+    };
+    let row = |y| (0..sub_task.width()).map(move |x| symbol(Cell { x, y }));
+    (0..sub_task.height())
+        .map(|y| row(y).chain(['\n']).collect::<String>())
+        .collect()
+}
+
+/// The planes of the paper's tasks, each time they change along a shortest solution.
+#[test]
+fn planes_of_the_papers_tasks() {
+    let mut text = String::new();
+    for task in builtin_tasks() {
+        let mut world = world(&task, 0);
+        let map = LabelMap::of(&world).unwrap();
+        text += &format!("{}\n\n", task.name());
+        for (object, y) in task.objects().iter().zip(0..) {
+            let atom = task.signature().id_of_text(&object.atom()).unwrap();
+            let cells = world.cells_of(atom).unwrap();
+            let cells: Vec<String> = cells
+                .iter()
+                .map(|c| format!("({}, {})", c.x, c.y))
+                .collect();
+            let end = if y % 4 == 3 { "\n" } else { "  " };
+            text += &format!("{} at {}{end}", object.atom(), cells.join(" "));
+        }
+        let mut planner = Planner::new(Arc::new(task.truth().clone()), map.clone());
+        let mut shown = None;
+        for action in solution(&world, 5_000_000).unwrap() {
+            let (state, agent) = (world.truth().state(), world.agent());
+            let plan = planner.plan(world.truth(), agent);
+            if shown != Some(plan.number) {
+                shown = Some(plan.number);
+                let name = task.truth().machine().state_name(state);
+                text += &format!("\n{name}, {} left\n", plan.observations_left.unwrap());
+                text += &picture(&plan.sub_task, &map, agent);
+            }
+            world.step(action as usize).unwrap();
+        }
+        assert_eq!(world.outcome(), EpisodeOutcome::Goal);
+        text.push('\n');
+    }
+    insta::assert_snapshot!("planes", text);
+}
+
+/// Lava lies in several cells, and every world of a task places all of its atoms.
+#[test]
+fn atoms_are_placed_where_they_are_observed() {
+    for task in builtin_tasks() {
+        let world = world(&task, 3);
+        let map = LabelMap::of(&world).unwrap();
+        let mut placed = 0;
+        for atom in task.signature().ids() {
+            let cells = world.cells_of(atom).unwrap();
+            placed += cells.len();
+            for cell in &cells {
+                assert_eq!(*map.label(*cell), AtomSet::from_iter([atom]));
+            }
+            let is_lava = task.signature().atom(atom).to_string() == "lava";
+            let only = (!is_lava).then(|| cells[0]);
+            assert_eq!(world.cell_of(atom), only);
+        }
+        let lava = task.description().lava;
+        assert_eq!(
+            placed,
+            task.signature().len() + lava - usize::from(lava > 0)
+        );
+    }
+}
+
+/// An environment that has a room or not, and knows where its one atom is or not.
+struct Bare {
+    signature: Signature,
+    spec: Spec,
+    room: Option<Room>,
+}
+
+impl Environment for Bare {
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn actions(&self) -> &[String] {
+        &[]
+    }
+
+    fn reset(&mut self, _: &mut dyn Rng) -> form_env::Result<()> {
+        Ok(())
+    }
+
+    fn step(&mut self, _: usize) -> form_env::Result<EpisodeOutcome> {
+        Ok(EpisodeOutcome::Running)
+    }
+
+    fn labels(&self) -> &AtomSet {
+        unimplemented!("not asked for")
+    }
+
+    fn observe(&self, _: &mut [u8], _: &mut [f32]) {}
+
+    fn cells_of(&self, _: AtomId) -> Option<Vec<Cell>> {
+        None
+    }
+
+    fn room(&self) -> Option<&Room> {
+        self.room.as_ref()
+    }
+}
+
+#[test]
+fn environments_that_cannot_place_their_atoms_are_refused() {
+    let bare = |room| Bare {
+        signature: Signature::parse(["door(d1)"]).unwrap(),
+        spec: Spec::default(),
+        room,
+    };
+    let error = LabelMap::of(&bare(None)).unwrap_err();
+    assert!(matches!(error, Error::NoRoom), "{error}");
+    let error = LabelMap::of(&bare(Some(Room::paper()))).unwrap_err();
+    assert!(error.to_string().contains("`door(d1)`"), "{error}");
+}
+
+/// A machine that names what is impossible, and one that only walls make impossible.
+#[test]
+fn machines_that_cannot_accept_are_known() {
+    let possible = |machine: &str| small_task(machine, 0).can_be_completed();
+    assert!(possible("u0 -> acc : goal"));
+    assert!(!possible("u0 -> acc : goal and not true"));
+    assert!(!possible(
+        "u0 -> u1 : goal and exists X. red(X)\nu1 -> acc : goal"
+    ));
+    assert!(!possible(
+        "u0 -> rej : goal\nu0 -> acc : forall X. yellow(X) and goal"
+    ));
 }

@@ -241,7 +241,7 @@ fn in_order(mut played: Vec<Episode>, layout: Layout) -> Vec<Episode> {
 }
 
 /// Counts outcomes.
-fn count(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
+pub(crate) fn count(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
     let count = |what: &dyn Fn(&Episode) -> bool| {
         episodes.iter().filter(|episode| what(episode)).count() as u64
     };
@@ -285,7 +285,7 @@ fn count(plan: &EvaluationPlan, episodes: &[Episode]) -> Evaluation {
 
 impl Evaluation {
     /// Compares lengths with shortest solutions from the same starts.
-    fn compare(&mut self, played: &[Episode], starts: &[Start], limit: Option<u64>) {
+    pub(crate) fn compare(&mut self, played: &[Episode], starts: &[Start], limit: Option<u64>) {
         let (mut shortest, mut exact) = (Vec::new(), true);
         let (mut taken, mut least) = (0.0, 0.0);
         for (episode, start) in played.iter().zip(starts) {

@@ -11,7 +11,7 @@ use form_env::{
     Action, Cell, Direction, Environment, EpisodeOutcome, GridWorld, Maps, Shortest, Split, Stream,
     Task, Worlds, generator, shortest,
 };
-use form_rl::{AssignmentMode, Choice, PlayConfig};
+use form_rl::{AssignmentMode, Choice, Episode, PlayConfig};
 use rand::RngExt;
 
 use crate::env_factory::{EnvFactory, GridEnvFactory};
@@ -87,13 +87,27 @@ impl Recording {
         let Some(episode) = played.first() else {
             bail!("no episode was played");
         };
+        let recording = Self::of_episode(start, machine, (request.split, map), episode)?;
+        Ok(Self {
+            knows_machine,
+            ..recording
+        })
+    }
+
+    /// An episode that was played from this start, on the map of a number, with policies that know this machine.
+    pub(crate) fn of_episode(
+        start: GridWorld,
+        machine: BoundMachine,
+        (split, map): (Split, u64),
+        episode: &Episode,
+    ) -> Result<Self> {
         let mut recording = Self {
             shortest: shortest(&start, SEARCH_LIMIT),
             start,
             machine,
-            knows_machine,
+            knows_machine: true,
             map,
-            split: request.split,
+            split,
             steps: Vec::new(),
             outcome: episode.outcome,
         };

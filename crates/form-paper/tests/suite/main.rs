@@ -5,3 +5,4 @@
 mod curves;
 mod paper_machines;
 mod reproduce;
+mod zero_shot;

@@ -1,10 +1,13 @@
-//! Training by imitation of the exact solution: in every pose of a drawn sub-task, the probability of the actions that begin a shortest way
-//! goes up. It needs known dynamics, which the grid has; breadth-first search then labels all poses at once.
+//! Training by imitation of the exact solution. It needs known dynamics, which the grid has: breadth-first search then labels all poses of
+//! a drawn sub-task at once.
 //!
-//! The loss of a sub-task is the mean over its poses with a way of `−ln Σ π(a)`, over the optimal actions `a`. The gradient goes through all
-//! iterations of the network. Rooms grow during training (a curriculum): in small rooms values have a short way to go.
+//! 1. *Backups.* One iteration of the network is to be one backup of value iteration. Its input are the exact values after a drawn number
+//!    `k` of backups, `V(pose) = −min(k, steps − 1)`; its target is `−1 + V(next pose)` for each action, at least 0 for one that enters a
+//!    cell to reach, and at most −[`FORBIDDEN`] for one into a wall or a cell to avoid. The loss is Huber's.
+//! 2. *Actions.* The network runs from zeros, as it is used, for as many iterations as the longest way of the sub-task needs and a few more.
+//!    The loss is the mean of `−ln Σ π(a)` over the optimal actions `a`, over all poses with a way; its gradient goes through all iterations.
 
-use form_env::{Action, Cell, Direction, Stream};
+use form_env::{Action, Cell, Direction, Room, Stream, generator};
 use rand::RngExt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -12,14 +15,20 @@ use serde::{Deserialize, Serialize};
 use super::policy::{PolicyOrigin, ReachAvoidPolicy};
 use super::sub_tasks::{SubTask, SubTasks};
 use super::value_iteration::{
-    self, ACTIONS, BIAS, CRITIC, Grid, Iterations, OUTPUTS, PLANE, SCALE, VALUES, WEIGHTS,
+    self, ACTIONS, BIAS, CRITIC, Forward, Grid, Iterations, PLANE, SCALE, VALUES, WEIGHTS,
 };
 use crate::adam::{Adam, clip_gradient_norm};
 use crate::categorical::{greedy, log_softmax};
 use crate::{Error, Result};
 
-/// Sub-tasks per shard; the number of shards does not depend on the number of threads, so neither does a sum.
+/// Sub-tasks per shard. The shards of a batch do not depend on the number of threads, so neither do sums.
 const SHARD: usize = 4;
+
+/// What a step onto a wall or a cell to avoid is to cost at least, in steps.
+const FORBIDDEN: f32 = 512.0;
+
+/// The most iterations that a gradient goes through.
+const MOST_ITERATIONS: usize = 160;
 
 /// Hyperparameters of imitation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,28 +38,34 @@ pub struct ImitationConfig {
     pub seed: u64,
     /// The number of updates.
     pub iterations: u64,
+    /// The share of updates that learn backups; the others learn actions.
+    pub backups: f64,
     /// Sub-tasks per update.
     pub batch: usize,
-    /// Adam's learning rate at the start; it falls to 0 along half a cosine.
+    /// Adam's learning rate at the start of backups; it falls to 0 along half a cosine.
     pub learning_rate: f32,
+    /// The same for actions.
+    pub action_learning_rate: f32,
     /// The maximum gradient norm.
     pub max_gradient_norm: f32,
     /// The discount factor of the critic's target.
     pub gamma: f32,
-    /// The longest side of drawn rooms at the end of training.
-    pub largest_side: usize,
+    /// The shortest and the longest side of drawn rooms.
+    pub sides: (usize, usize),
 }
 
 impl Default for ImitationConfig {
     fn default() -> Self {
         Self {
             seed: 1,
-            iterations: 1000,
-            batch: 64,
-            learning_rate: 0.01,
-            max_gradient_norm: 1.0,
+            iterations: 2000,
+            backups: 0.9,
+            batch: 32,
+            learning_rate: 0.03,
+            action_learning_rate: 0.001,
+            max_gradient_norm: 10.0,
             gamma: 0.98,
-            largest_side: 17,
+            sides: (5, 17),
         }
     }
 }
@@ -59,7 +74,7 @@ impl Default for ImitationConfig {
 #[derive(Clone, Debug)]
 pub struct Imitation {
     config: ImitationConfig,
-    rooms: Vec<form_env::Room>,
+    sub_tasks: SubTasks,
     weights: Vec<f32>,
     adam: Adam,
     iteration: u64,
@@ -80,23 +95,24 @@ pub struct ImitationReport {
 
 impl Imitation {
     /// Begins with random weights; half of the sub-tasks are in these rooms.
-    pub fn new(config: ImitationConfig, rooms: Vec<form_env::Room>) -> Self {
-        let mut random = form_env::generator(config.seed, Stream::Other(0));
+    pub fn new(config: ImitationConfig, rooms: Vec<Room>) -> Self {
+        let mut random = generator(config.seed, Stream::Other(0));
         let mut weights = vec![0.0; WEIGHTS];
-        let mut fill = |weights: &mut [f32], bound: f32| {
-            for weight in weights {
+        for (place, bound) in [(VALUES, 0.1_f32), (PLANE, 0.1)] {
+            for weight in &mut weights[place] {
                 *weight = random.random_range(-bound..bound);
             }
-        };
-        fill(&mut weights[VALUES], 0.1);
-        fill(&mut weights[PLANE], 0.4);
+        }
         weights[BIAS].fill(-0.1);
         weights[SCALE] = 1.0;
         weights[CRITIC].copy_from_slice(&[0.1, 1.0]);
         Self {
             adam: Adam::new(WEIGHTS, config.learning_rate),
+            sub_tasks: SubTasks {
+                rooms,
+                sides: config.sides,
+            },
             config,
-            rooms,
             weights,
             iteration: 0,
         }
@@ -112,43 +128,49 @@ impl Imitation {
         ReachAvoidPolicy::new(self.weights.clone(), origin)
     }
 
-    /// The sub-tasks at this point of training.
-    fn sub_tasks(&self) -> SubTasks {
-        let progress = self.iteration as f64 / self.config.iterations as f64;
-        // Rooms grow over the first half.
-        let growth = (2.0 * progress).min(1.0);
-        let largest = 6.0 + growth * (self.config.largest_side as f64 - 6.0);
-        SubTasks {
-            rooms: match progress < 0.15 {
-                true => Vec::new(),
-                false => self.rooms.clone(),
-            },
-            sides: (5, (largest.round() as usize).max(5)),
-        }
+    /// Whether the next update learns backups, and the learning rate of Adam.
+    fn schedule(&self) -> (bool, f32) {
+        let config = &self.config;
+        let backups = (config.iterations as f64 * config.backups).round();
+        let (made, all) = (self.iteration as f64, config.iterations as f64);
+        let (is_backup, progress, rate) = match made < backups {
+            true => (true, made / backups, config.learning_rate),
+            false => (
+                false,
+                (made - backups) / (all - backups).max(1.0),
+                config.action_learning_rate,
+            ),
+        };
+        let fall = 0.5 * (1.0 + (std::f64::consts::PI * progress.min(1.0)).cos());
+        (is_backup, rate * fall as f32)
     }
 
     /// One update.
     pub fn step(&mut self) -> Result<ImitationReport> {
-        let sub_tasks = self.sub_tasks();
-        let (first, config) = (self.iteration * self.config.batch as u64, &self.config);
+        let (is_backup, learning_rate) = self.schedule();
+        let (config, weights) = (&self.config, &self.weights);
+        let first = self.iteration * config.batch as u64;
         let numbers: Vec<u64> = (first..first + config.batch as u64).collect();
         let shards: Vec<Result<(Vec<f32>, Sums)>> = (numbers.par_chunks(SHARD))
             .map(|numbers| {
                 let (mut gradient, mut sums) = (vec![0.0; WEIGHTS], Sums::default());
                 for number in numbers {
-                    let sub_task = sub_tasks.draw(config.seed, Stream::Map(*number))?;
-                    // A few iterations more than the longest way needs: values must stay settled.
-                    let mut random = form_env::generator(config.seed, Stream::Other(1 + number));
-                    let spare = random.random_range(2..=16);
-                    let iterations = (sub_task.distances.longest() as usize + spare).min(160);
-                    let weights = &self.weights;
-                    sums.add(&imitate(
-                        weights,
-                        &sub_task,
-                        iterations,
-                        config.gamma,
-                        &mut gradient,
-                    ));
+                    let task = self.sub_tasks.draw(config.seed, Stream::Map(*number))?;
+                    let lesson = Lesson::new(weights, &task, config.gamma);
+                    let mut random = generator(config.seed, Stream::Other(1 + number));
+                    let longest = task.distances.longest() as usize;
+                    sums.add(&match is_backup {
+                        true => {
+                            let backups = random.random_range(0..longest + 8);
+                            lesson.backup(backups, &mut gradient)
+                        }
+                        false => {
+                            // More iterations than the longest way needs: values must stay settled.
+                            let spare = random.random_range(2..=16);
+                            let iterations = (longest + spare).min(MOST_ITERATIONS);
+                            lesson.actions(iterations, &mut gradient)
+                        }
+                    });
                 }
                 Ok((gradient, sums))
             })
@@ -168,9 +190,7 @@ impl Imitation {
                 value: norm,
             });
         }
-        let progress = self.iteration as f32 / config.iterations as f32;
-        let fall = 0.5 * (1.0 + (std::f32::consts::PI * progress.min(1.0)).cos());
-        self.adam.learning_rate = config.learning_rate * fall;
+        self.adam.learning_rate = learning_rate;
         self.adam.step(&mut self.weights, &gradient)?;
         self.iteration += 1;
         let batch = config.batch as f32;
@@ -200,69 +220,153 @@ impl Sums {
     }
 }
 
-/// The loss on a sub-task; adds its gradient.
-fn imitate(
-    weights: &[f32],
-    sub_task: &SubTask,
-    iterations: usize,
+/// A sub-task to learn from.
+struct Lesson<'a> {
+    weights: &'a [f32],
+    task: &'a SubTask,
+    grid: Grid,
     gamma: f32,
-    gradient: &mut [f32],
-) -> Sums {
-    let (cells, distances) = (&sub_task.cells, &sub_task.distances);
-    let grid = Grid::new(cells);
-    let forward = value_iteration::forward(weights, &grid, Iterations::Exactly(iterations), true);
-    let mut labelled = Vec::new();
-    let height = cells.height();
-    for number in (0..cells.walls().len()).filter(|number| !cells.walls()[*number]) {
-        let cell = Cell {
-            x: number / height,
-            y: number % height,
+}
+
+impl<'a> Lesson<'a> {
+    fn new(weights: &'a [f32], task: &'a SubTask, gamma: f32) -> Self {
+        Self {
+            weights,
+            task,
+            grid: Grid::new(&task.cells),
+            gamma,
+        }
+    }
+
+    /// All poses: the number of the cell, the cell, the direction.
+    fn poses(&self) -> impl Iterator<Item = (usize, Cell, Direction)> + '_ {
+        let cells = &self.task.cells;
+        let height = cells.height();
+        let free = (0..cells.walls().len()).filter(|number| !cells.walls()[*number]);
+        free.flat_map(move |number| {
+            let (x, y) = (number / height, number % height);
+            Direction::ALL.map(|direction| (number, Cell { x, y }, direction))
+        })
+    }
+
+    /// The loss of one backup from the exact values after this number of them; adds its gradient.
+    fn backup(&self, backups: usize, gradient: &mut [f32]) -> Sums {
+        let (cells, grid) = (&self.task.cells, &self.grid);
+        let exact = |cell: Cell, direction: Direction| {
+            let steps = self.task.distances.steps(cell, direction);
+            -(steps.map_or(backups, |steps| backups.min(steps as usize - 1)) as f32)
         };
-        for direction in Direction::ALL {
-            if let Some(steps) = distances.steps(cell, direction) {
-                let optimal = distances.optimal(cells, cell, direction);
-                labelled.push((number, direction as usize, steps, optimal));
+        let mut values = vec![0.0; grid.values_len()];
+        for (number, cell, direction) in self.poses() {
+            values[grid.value(number, direction as usize)] = exact(cell, direction);
+        }
+        let forward =
+            value_iteration::forward_from(self.weights, grid, values, Iterations::Exactly(0), true);
+        let mut sums = Sums::default();
+        let share = 1.0 / (ACTIONS * self.poses().count()) as f32;
+        let mut d_actions = vec![0.0; forward.actions.len()];
+        for (number, cell, direction) in self.poses() {
+            let turned = |by: usize| Direction::ALL[(direction as usize + by) % 4];
+            let ahead = cells.ahead(cell, direction);
+            let there = cells.number(ahead);
+            for action in 0..ACTIONS {
+                let place = grid.output(number, direction as usize, action);
+                let found = forward.actions[place];
+                let error = match action {
+                    0 => found - exact(cell, turned(3)) + 1.0,
+                    1 => found - exact(cell, turned(1)) + 1.0,
+                    _ if cells.walls()[there] || cells.avoid()[there] => {
+                        (found + FORBIDDEN).max(0.0)
+                    }
+                    _ if cells.reach()[there] => found.min(0.0),
+                    _ => found - exact(ahead, direction) + 1.0,
+                };
+                let size = error.abs();
+                sums.loss += share
+                    * if size < 1.0 {
+                        0.5 * error * error
+                    } else {
+                        size - 0.5
+                    };
+                d_actions[place] = share * error.clamp(-1.0, 1.0);
             }
         }
-    }
-    let mut sums = Sums {
-        poses: labelled.len() as f32,
-        iterations: iterations as f32,
-        ..Sums::default()
-    };
-    let share = 1.0 / labelled.len() as f32;
-    let scale = weights[SCALE];
-    let mut d_actions = vec![0.0; forward.actions.len()];
-    debug_assert_eq!(d_actions.len() % OUTPUTS, 0);
-    for (cell, direction, steps, optimal) in labelled {
-        let values: [f32; ACTIONS] =
-            std::array::from_fn(|action| forward.actions[grid.output(cell, direction, action)]);
-        let mut logs = [0.0; Action::MOVES];
-        log_softmax(&values.map(|value| scale * value), &mut logs);
-        sums.optimal += f32::from(u8::from(optimal[greedy(&values)]));
-        let chosen: [f32; ACTIONS] = std::array::from_fn(|action| {
-            if optimal[action] {
-                logs[action].exp()
-            } else {
-                0.0
-            }
-        });
-        let probability = chosen.iter().sum::<f32>().max(1e-30);
-        sums.loss -= share * probability.ln();
-        for action in 0..ACTIONS {
-            let slope = share * (logs[action].exp() - chosen[action] / probability);
-            d_actions[grid.output(cell, direction, action)] = scale * slope;
-            gradient[SCALE] += slope * values[action];
+        // Poses whose ways are not longer than that know their actions: the scale and the critic learn from them.
+        let mut unused = vec![0.0; forward.actions.len()];
+        let known = Some(backups + 1);
+        let found = self.imitate(&forward, known, &mut unused, gradient);
+        value_iteration::backward(self.weights, grid, &forward, d_actions, gradient);
+        Sums {
+            loss: sums.loss,
+            iterations: 1.0,
+            ..found
         }
-        // The critic learns γ^(steps − 1), the return of a shortest way; its gradient does not reach the values.
-        let value = forward.values[grid.value(cell, direction)];
-        let [slope, offset] = [CRITIC.start, CRITIC.start + 1].map(|at| weights[at]);
-        let estimate = (0.5 * (slope * value + offset)).tanh();
-        let target = gamma.powi(steps as i32 - 1);
-        let d = share * (estimate - target) * 0.5 * (1.0 - estimate * estimate);
-        gradient[CRITIC.start] += d * value;
-        gradient[CRITIC.start + 1] += d;
     }
-    value_iteration::backward(weights, &grid, &forward, d_actions, gradient);
-    sums
+
+    /// The loss of the actions after this number of iterations; adds its gradient.
+    fn actions(&self, iterations: usize, gradient: &mut [f32]) -> Sums {
+        let iterations = Iterations::Exactly(iterations);
+        let forward = value_iteration::forward(self.weights, &self.grid, iterations, true);
+        let mut d_actions = vec![0.0; forward.actions.len()];
+        let sums = self.imitate(&forward, None, &mut d_actions, gradient);
+        value_iteration::backward(self.weights, &self.grid, &forward, d_actions, gradient);
+        Sums {
+            iterations: forward.iterations as f32,
+            ..sums
+        }
+    }
+
+    /// The loss of the policy in all poses with a way of at most so many steps. Adds the gradient of the scale and of the critic, and writes
+    /// that of the action values.
+    fn imitate(
+        &self,
+        forward: &Forward,
+        most_steps: Option<usize>,
+        d_actions: &mut [f32],
+        gradient: &mut [f32],
+    ) -> Sums {
+        let (weights, grid, distances) = (self.weights, &self.grid, &self.task.distances);
+        let labelled: Vec<(usize, Cell, Direction, u32)> = (self.poses())
+            .filter_map(|(number, cell, direction)| {
+                let steps = distances.steps(cell, direction)?;
+                let is_known = most_steps.is_none_or(|most| steps as usize <= most);
+                is_known.then_some((number, cell, direction, steps))
+            })
+            .collect();
+        let share = 1.0 / labelled.len().max(1) as f32;
+        let scale = weights[SCALE];
+        let mut sums = Sums {
+            poses: labelled.len() as f32,
+            ..Sums::default()
+        };
+        for (number, cell, direction, steps) in labelled {
+            let optimal = distances.optimal(&self.task.cells, cell, direction);
+            let place = |action| grid.output(number, direction as usize, action);
+            let values: [f32; ACTIONS] =
+                std::array::from_fn(|action| forward.actions[place(action)]);
+            let mut logs = [0.0; Action::MOVES];
+            log_softmax(&values.map(|value| scale * value), &mut logs);
+            sums.optimal += f32::from(u8::from(optimal[greedy(&values)]));
+            let wanted: [f32; ACTIONS] = std::array::from_fn(|action| match optimal[action] {
+                true => logs[action].exp(),
+                false => 0.0,
+            });
+            let probability = wanted.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+            sums.loss -= share * probability.ln();
+            for action in 0..ACTIONS {
+                let slope = share * (logs[action].exp() - wanted[action] / probability);
+                d_actions[place(action)] = scale * slope;
+                gradient[SCALE] += slope * values[action];
+            }
+            // The critic learns the return of a shortest way, γ^(steps − 1); its gradient does not reach the values.
+            let value = forward.values[grid.value(number, direction as usize)];
+            let [slope, offset] = [CRITIC.start, CRITIC.start + 1].map(|at| weights[at]);
+            let estimate = (0.5 * (slope * value + offset)).tanh();
+            let target = self.gamma.powi(steps as i32 - 1);
+            let d = share * (estimate - target) * 0.5 * (1.0 - estimate * estimate);
+            gradient[CRITIC.start] += d * value;
+            gradient[CRITIC.start + 1] += d;
+        }
+        sums
+    }
 }

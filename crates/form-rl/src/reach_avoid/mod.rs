@@ -4,6 +4,7 @@
 //! learns from.
 
 pub(crate) mod distances;
+pub(crate) mod evaluation;
 pub(crate) mod imitation;
 pub(crate) mod navigator;
 pub(crate) mod policy;

@@ -61,8 +61,8 @@ impl ReachAvoidPolicy {
 
     /// Weights set by hand that make value iteration exact: what training aims at, for tests and comparisons.
     pub fn ideal() -> Self {
-        // No way is this long.
-        const FAR: f32 = 65_536.0;
+        // No way is as long as this many times 128 steps.
+        const FAR: f32 = 512.0;
         let mut weights = vec![0.0; WEIGHTS];
         let (ahead, here) = (7, 4);
         // By action and relative direction: turning left is three turns to the right.

@@ -40,8 +40,9 @@ impl SubTasks {
             };
             let cells = draw_cells(&room, &mut random);
             let distances = Distances::new(&cells);
-            if distances.longest() > 1 {
-                return Ok(SubTask { cells, distances });
+            let task = SubTask { cells, distances };
+            if !task.starts().is_empty() {
+                return Ok(task);
             }
         }
     }

@@ -1,10 +1,11 @@
 //! A value iteration network (Tamar et al., 2016; arXiv:1602.02867) for sub-tasks in a grid: values of all poses, improved by one learnt
 //! convolution that is repeated until they settle, and the values of the three moving actions.
 //!
-//! There is a value `V` for each direction and cell. One iteration computes, for each pose and action,
-//! `Q = Σ values · V(neighbours, all directions) + Σ planes · (walls, reach, avoid)(neighbours) + bias`, over the 3 × 3 cells around the
-//! agent *as the agent sees them* (ahead, beside, behind), and `V = min(0, max Q)`. All four directions share their weights by rotation, so
-//! what is learnt for one direction holds for the others. Cells of walls have no poses: their values are 0.
+//! There is a value `V` for each pose, a direction and a cell without a wall. One iteration computes, for each pose and action,
+//! `Q = V(pose) + Σ values · (V(neighbour) − V(pose)) + Σ planes · (walls, reach, avoid)(cell) + bias`, and then `V(pose) = min(0, max Q)`.
+//! Sums go over the 3 × 3 cells around the agent *as the agent sees them* (ahead, beside, behind), and over all four directions there. These
+//! share their weights by rotation, so what is learnt for one direction holds for the others. Adding a constant to all values adds it to all
+//! action values: however long the way, the network neither discounts nor explodes.
 //!
 //! Planes are stored as flat arrays over the cells, in which a neighbour is a fixed distance away: walls go all around a room. Sums run over
 //! 16 cells at once, in one order on all processors.
@@ -24,6 +25,8 @@ const DIRECTIONS: usize = 4;
 const TAPS: usize = 9;
 /// A direction and an action.
 pub(crate) const OUTPUTS: usize = DIRECTIONS * ACTIONS;
+/// The number in a plane where something is: weights of a few units then outweigh ways of hundreds of steps.
+const MARK: f32 = 128.0;
 /// Cells that are computed at once.
 const LANES: usize = 16;
 
@@ -79,7 +82,7 @@ impl Grid {
             let reach = sub_task.reach()[cell] && !avoid;
             free[cell] = f32::from(u8::from(!wall));
             for (plane, is_there) in [wall, reach, avoid].into_iter().enumerate() {
-                planes[plane * stride + cell] = f32::from(u8::from(is_there));
+                planes[plane * stride + cell] = if is_there { MARK } else { 0.0 };
             }
         }
         let column = height as isize;
@@ -118,7 +121,7 @@ impl Grid {
     }
 
     /// The length of the values of all poses.
-    fn values_len(&self) -> usize {
+    pub(crate) fn values_len(&self) -> usize {
         DIRECTIONS * self.stride
     }
 }
@@ -151,6 +154,18 @@ impl Kernel {
             kernel[place] = weights[weight];
         }
         Self(kernel)
+    }
+
+    /// The sum over all inputs, as a kernel of one input.
+    fn summed(&self) -> Self {
+        let (first, others) = self.0.split_at(TAPS * OUTPUTS);
+        let mut sum = first.to_vec();
+        for other in others.chunks(TAPS * OUTPUTS) {
+            for (sum, weight) in sum.iter_mut().zip(other) {
+                *sum += weight;
+            }
+        }
+        Self(sum)
     }
 
     /// Adds the convolution of the inputs around one block to the sums.
@@ -233,12 +248,90 @@ pub(crate) struct Forward {
     history: Vec<(Vec<f32>, Vec<u8>)>,
 }
 
+/// What stays the same in all iterations, by output and cell.
+struct Inputs {
+    /// What planes and biases add.
+    added: Vec<f32>,
+    /// What the pose's own value is multiplied by: 1, less the weights of its neighbours without a wall.
+    own: Vec<f32>,
+}
+
+impl Inputs {
+    fn new(weights: &[f32], grid: &Grid) -> Self {
+        let mut inputs = Self {
+            added: vec![0.0; OUTPUTS * grid.stride],
+            own: vec![0.0; OUTPUTS * grid.stride],
+        };
+        let (planes, values) = (Kernel::of_planes(weights), Kernel::of_values(weights));
+        let values = values.summed();
+        vectorised(
+            #[inline(always)]
+            || {
+                for at in grid.starts() {
+                    let mut added = [[0.0; LANES]; OUTPUTS];
+                    for (output, sum) in added.iter_mut().enumerate() {
+                        *sum = [weights[BIAS.start + output % ACTIONS]; LANES];
+                    }
+                    planes.add_to(grid, &grid.planes, at, &mut added);
+                    let mut taken = [[0.0; LANES]; OUTPUTS];
+                    values.add_to(grid, &grid.free, at, &mut taken);
+                    for output in 0..OUTPUTS {
+                        let to = output * grid.stride + at;
+                        inputs.added[to..to + LANES].copy_from_slice(&added[output]);
+                        let own = taken[output].map(|taken| 1.0 - taken);
+                        inputs.own[to..to + LANES].copy_from_slice(&own);
+                    }
+                }
+            },
+        );
+        inputs
+    }
+
+    /// The action values of one block.
+    #[inline(always)]
+    fn actions(
+        &self,
+        kernel: &Kernel,
+        grid: &Grid,
+        values: &[f32],
+        at: usize,
+    ) -> [[f32; LANES]; OUTPUTS] {
+        let mut sums = [[0.0; LANES]; OUTPUTS];
+        for (output, sum) in sums.iter_mut().enumerate() {
+            let place = output * grid.stride + at;
+            let value = lanes(values, output / ACTIONS * grid.stride + at);
+            let (own, added) = (lanes(&self.own, place), lanes(&self.added, place));
+            for lane in 0..LANES {
+                sum[lane] = own[lane].mul_add(value[lane], added[lane]);
+            }
+        }
+        kernel.add_to(grid, values, at, &mut sums);
+        sums
+    }
+}
+
 /// Evaluates the network. `keep` keeps what the backward pass needs.
 pub(crate) fn forward(weights: &[f32], grid: &Grid, iterations: Iterations, keep: bool) -> Forward {
+    forward_from(
+        weights,
+        grid,
+        vec![0.0; grid.values_len()],
+        iterations,
+        keep,
+    )
+}
+
+/// Evaluates the network from other values than 0.
+pub(crate) fn forward_from(
+    weights: &[f32],
+    grid: &Grid,
+    mut values: Vec<f32>,
+    iterations: Iterations,
+    keep: bool,
+) -> Forward {
     let kernel = Kernel::of_values(weights);
-    let inputs = constant_inputs(weights, grid);
-    let mut values = vec![0.0; grid.values_len()];
-    let mut next = values.clone();
+    let inputs = Inputs::new(weights, grid);
+    let mut next = vec![0.0; grid.values_len()];
     let mut choices = vec![NO_ACTION; if keep { values.len() } else { 0 }];
     let mut history = Vec::new();
     let mut rule = SettledRule::new(grid);
@@ -264,11 +357,7 @@ pub(crate) fn forward(weights: &[f32], grid: &Grid, iterations: Iterations, keep
         #[inline(always)]
         || {
             for at in grid.starts() {
-                let mut sums = [[0.0; LANES]; OUTPUTS];
-                for (output, sum) in sums.iter_mut().enumerate() {
-                    *sum = lanes(&inputs, output * grid.stride + at);
-                }
-                kernel.add_to(grid, &values, at, &mut sums);
+                let sums = inputs.actions(&kernel, grid, &values, at);
                 for (output, sum) in sums.iter().enumerate() {
                     let to = output * grid.stride + at;
                     actions[to..to + LANES].copy_from_slice(sum);
@@ -284,34 +373,11 @@ pub(crate) fn forward(weights: &[f32], grid: &Grid, iterations: Iterations, keep
     }
 }
 
-/// What the planes and the biases add to every output: the same in all iterations.
-fn constant_inputs(weights: &[f32], grid: &Grid) -> Vec<f32> {
-    let kernel = Kernel::of_planes(weights);
-    let mut inputs = vec![0.0; OUTPUTS * grid.stride];
-    vectorised(
-        #[inline(always)]
-        || {
-            for at in grid.starts() {
-                let mut sums = [[0.0; LANES]; OUTPUTS];
-                for (output, sum) in sums.iter_mut().enumerate() {
-                    *sum = [weights[BIAS.start + output % ACTIONS]; LANES];
-                }
-                kernel.add_to(grid, &grid.planes, at, &mut sums);
-                for (output, sum) in sums.iter().enumerate() {
-                    let to = output * grid.stride + at;
-                    inputs[to..to + LANES].copy_from_slice(sum);
-                }
-            }
-        },
-    );
-    inputs
-}
-
 /// One iteration: `V = min(0, max Q)` for all poses. Writes which action the maximum chose, unless `choices` is empty.
 fn iterate(
     kernel: &Kernel,
     grid: &Grid,
-    inputs: &[f32],
+    inputs: &Inputs,
     values: &[f32],
     next: &mut [f32],
     choices: &mut [u8],
@@ -320,11 +386,7 @@ fn iterate(
         #[inline(always)]
         || {
             for at in grid.starts() {
-                let mut sums = [[0.0; LANES]; OUTPUTS];
-                for (output, sum) in sums.iter_mut().enumerate() {
-                    *sum = lanes(inputs, output * grid.stride + at);
-                }
-                kernel.add_to(grid, values, at, &mut sums);
+                let sums = inputs.actions(kernel, grid, values, at);
                 let free = lanes(&grid.free, at);
                 for direction in 0..DIRECTIONS {
                     let [left, right, ahead] =
@@ -425,15 +487,17 @@ pub(crate) fn backward(
     d_actions: Vec<f32>,
     gradient: &mut [f32],
 ) {
-    let kernel = Kernel::of_values(weights);
+    let (kernel, inputs) = (Kernel::of_values(weights), Inputs::new(weights, grid));
     let mut d_kernel = vec![0.0; kernel.0.len()];
-    let mut d_inputs = d_actions.clone();
+    let mut d_added = d_actions.clone();
+    let mut d_own = vec![0.0; d_actions.len()];
     let mut d_outputs = d_actions;
     let mut d_values = vec![0.0; grid.values_len()];
     let mut values = &forward.values;
     for (before, choices) in forward.history.iter().rev() {
         correlate(grid, values, &d_outputs, &mut d_kernel);
-        transposed(&kernel, grid, &d_outputs, &mut d_values);
+        correlate_own(grid, values, &d_outputs, &mut d_own);
+        transposed(&kernel, &inputs, grid, &d_outputs, &mut d_values);
         vectorised(
             #[inline(always)]
             || {
@@ -443,10 +507,10 @@ pub(crate) fn backward(
                     for action in 0..ACTIONS {
                         let to = (direction * ACTIONS + action) * grid.stride;
                         let d_outputs = &mut d_outputs[to..to + grid.stride];
-                        let d_inputs = &mut d_inputs[to..to + grid.stride];
+                        let d_added = &mut d_added[to..to + grid.stride];
                         let pairs = d_values.iter().zip(choices);
                         for ((output, input), (slope, choice)) in
-                            d_outputs.iter_mut().zip(d_inputs).zip(pairs)
+                            d_outputs.iter_mut().zip(d_added).zip(pairs)
                         {
                             let chosen = usize::from(*choice) == action;
                             *output = if chosen { *slope } else { 0.0 };
@@ -458,19 +522,22 @@ pub(crate) fn backward(
         );
         values = before;
     }
-    // The values before the first iteration are 0: they give no gradient to the weights.
-    debug_assert!(values.iter().all(|value| *value == 0.0));
+    correlate(grid, values, &d_outputs, &mut d_kernel);
+    correlate_own(grid, values, &d_outputs, &mut d_own);
+    // What the weights of neighbours take away from the pose's own value.
+    let mut d_taken = vec![0.0; TAPS * OUTPUTS];
+    correlate(grid, &grid.free, &d_own, &mut d_taken);
     for (weight, place) in values_places() {
-        gradient[weight] += d_kernel[place];
+        gradient[weight] += d_kernel[place] - d_taken[place % (TAPS * OUTPUTS)];
     }
     let mut d_planes = vec![0.0; PLANES * TAPS * OUTPUTS];
-    correlate(grid, &grid.planes, &d_inputs, &mut d_planes);
+    correlate(grid, &grid.planes, &d_added, &mut d_planes);
     for (weight, place) in plane_places() {
         gradient[weight] += d_planes[place];
     }
     for output in 0..OUTPUTS {
         let from = output * grid.stride;
-        let sum: f32 = d_inputs[from..from + grid.stride].iter().sum();
+        let sum: f32 = d_added[from..from + grid.stride].iter().sum();
         gradient[BIAS.start + output % ACTIONS] += sum;
     }
 }
@@ -503,14 +570,40 @@ fn correlate(grid: &Grid, inputs: &[f32], d_outputs: &[f32], d_kernel: &mut [f32
     );
 }
 
-/// The gradient of the values that a convolution read.
-fn transposed(kernel: &Kernel, grid: &Grid, d_outputs: &[f32], d_values: &mut [f32]) {
+/// Adds the gradient of what a pose's own value is multiplied by.
+fn correlate_own(grid: &Grid, values: &[f32], d_outputs: &[f32], d_own: &mut [f32]) {
+    let rows = d_own
+        .chunks_mut(grid.stride)
+        .zip(d_outputs.chunks(grid.stride));
+    for (output, (d_own, d_outputs)) in rows.enumerate() {
+        let from = output / ACTIONS * grid.stride;
+        let values = &values[from..from + grid.stride];
+        for ((d_own, slope), value) in d_own.iter_mut().zip(d_outputs).zip(values) {
+            *d_own += slope * value;
+        }
+    }
+}
+
+/// The gradient of the values that an iteration read.
+fn transposed(
+    kernel: &Kernel,
+    inputs: &Inputs,
+    grid: &Grid,
+    d_outputs: &[f32],
+    d_values: &mut [f32],
+) {
     vectorised(
         #[inline(always)]
         || {
             for at in grid.starts() {
                 let mut sums = [[0.0_f32; LANES]; DIRECTIONS];
                 for output in 0..OUTPUTS {
+                    let place = output * grid.stride + at;
+                    let (own, slopes) = (lanes(&inputs.own, place), lanes(d_outputs, place));
+                    let sum = &mut sums[output / ACTIONS];
+                    for lane in 0..LANES {
+                        sum[lane] = own[lane].mul_add(slopes[lane], sum[lane]);
+                    }
                     for (n, offset) in grid.neighbours.into_iter().enumerate() {
                         let from = (output * grid.stride + at).wrapping_add_signed(-offset);
                         let slopes = lanes(d_outputs, from);

@@ -23,7 +23,7 @@ struct Small {
     settings: &'static [&'static str],
 }
 
-const SMALL: [Small; 5] = [
+const SMALL: [Small; 6] = [
     Small {
         command: "train",
         options: &[
@@ -61,6 +61,11 @@ const SMALL: [Small; 5] = [
     Small {
         command: "eval",
         options: &[("--episodes", "2")],
+        settings: &[],
+    },
+    Small {
+        command: "run",
+        options: &[("--episodes", "4")],
         settings: &[],
     },
     Small {

@@ -1,0 +1,195 @@
+//! `form run`: machines of every kind carried out at once, pictures of episodes, and input that cannot be carried out.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::binary::{Outcome, form};
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Outcome {
+    form(folder, &[&["run"], arguments].concat())
+}
+
+fn json(folder: &Path, arguments: &[&str]) -> Value {
+    let outcome = run(
+        folder,
+        &[arguments, &["--json", "--episodes", "20"]].concat(),
+    );
+    assert_eq!(outcome.code, Some(0), "{arguments:?}\n{}", outcome.stderr);
+    serde_json::from_str(&outcome.stdout).unwrap()
+}
+
+/// In an empty folder: nothing is needed beside the binary.
+#[test]
+fn a_typed_machine_needs_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = json(
+        folder.path(),
+        &["exists X. blue(X); forall X. yellow(X); goal"],
+    );
+    for key in ["success", "dead_ends", "steps", "shortest", "random"] {
+        assert!(said[key].is_number(), "{key}: {said}");
+    }
+    assert!(said["success"].as_f64() >= Some(0.9), "{said}");
+    assert!(said["success"].as_f64() > said["random"].as_f64(), "{said}");
+    assert!(
+        said["steps"].as_f64() >= said["shortest"].as_f64(),
+        "{said}"
+    );
+    assert_eq!(said["held_out"], true);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn files_and_tasks_run_in_their_world_or_another() {
+    let root = root();
+    // Number 12 is green, so the room has three green checkpoints; and it has lava.
+    let file = json(root, &["examples/green_but_one.form", "--shield"]);
+    assert_eq!(
+        (&file["dead_ends"], &file["shield"]),
+        (&0.into(), &true.into())
+    );
+    let task = json(root, &["blue-all-yellow-7", "--maps", "training"]);
+    assert_eq!(
+        (&task["world"], &task["held_out"]),
+        (&"blue-all-yellow-7".into(), &false.into())
+    );
+    let other = json(
+        root,
+        &["examples/all_yellow.form", "--world", "all-yellow-6"],
+    );
+    assert_eq!(other["world"], "all-yellow-6");
+    // Longer than with two yellow checkpoints.
+    let two = json(root, &["examples/all_yellow.form"]);
+    assert!(other["shortest"].as_f64() > two["shortest"].as_f64());
+}
+
+#[test]
+fn the_same_seed_gives_the_same_whatever_the_threads() {
+    let of = |threads| {
+        let arguments = [
+            "run",
+            "all-yellow",
+            "--episodes",
+            "12",
+            "--threads",
+            threads,
+            "--json",
+        ];
+        form(root(), &arguments).stdout
+    };
+    assert_eq!(of("1"), of("3"));
+}
+
+#[test]
+fn an_episode_is_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, begins) in [
+        ("a.gif", &b"GIF89a"[..]),
+        ("a.svg", b"<svg"),
+        ("a.txt", b""),
+    ] {
+        let outcome = run(folder.path(), &["goal", "-o", file]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("held-out map 0: completed in"),
+            "{}",
+            outcome.stderr
+        );
+        let drawn = fs::read(folder.path().join(file)).unwrap();
+        assert!(drawn.starts_with(begins) && drawn.len() > 100, "{file}");
+    }
+}
+
+/// What is wrong, where, and what there is instead; 2 for bad input, 1 where the answer is "no".
+#[test]
+fn what_cannot_be_carried_out_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("policy.safetensors"), "no policy").unwrap();
+    let tiny = "name = \"tiny\"\nmachine = '''\ninitial u\naccept v\nu -> v : goal\n'''\n[room]\nsize = [4, 4]\n";
+    fs::write(folder.path().join("tiny.toml"), tiny).unwrap();
+    for (arguments, code, words) in [
+        (
+            &["exists X. orange(X); goal"][..],
+            2,
+            &["edge 1", "no predicate `orange`", "yellow(o0)"][..],
+        ),
+        (&["yellow(o7)"], 2, &["yellow(o7)", "purple(o7)"]),
+        (&["goal; blue("], 2, &["1:12", "^"]),
+        (&["all-yelow"], 2, &["neither a file nor a task"]),
+        (&["missing.form"], 2, &["missing.form"]),
+        (
+            &["blue(o4)", "--world", "tiny.toml"],
+            2,
+            &["no predicate `blue`", "tiny.toml has goal"],
+        ),
+        (&["goal", "--world", "nowhere"], 2, &["no task `nowhere`"]),
+        (
+            &["u0 -> u_acc : goal", "--world", "green-but-one"],
+            2,
+            &["lava ends an episode"],
+        ),
+        (
+            &["goal", "--policy", "policy.safetensors"],
+            2,
+            &["policy.safetensors"],
+        ),
+        (
+            &["goal", "--policy", "none.safetensors"],
+            2,
+            &["none.safetensors"],
+        ),
+        (&["goal", "-o", "a.jpeg"], 2, &["a.jpeg", ".gif"]),
+        (&["goal", "--live"], 2, &["terminal"]),
+        (&["goal", "--map", "3"], 2, &["--map goes with"]),
+        (&["goal and exists X. blue(X)"], 1, &["cannot be completed"]),
+        (
+            &["never exists X. yellow(X); forall X. yellow(X)"],
+            1,
+            &["cannot be completed"],
+        ),
+    ] {
+        let outcome = run(folder.path(), arguments);
+        assert_eq!(
+            outcome.code,
+            Some(code),
+            "{arguments:?}\n{}",
+            outcome.stderr
+        );
+        for word in words {
+            assert!(
+                outcome.stderr.contains(word),
+                "{arguments:?}: {word}\n{}",
+                outcome.stderr
+            );
+        }
+        assert_eq!(outcome.stdout, "", "{arguments:?}");
+    }
+    let refused = run(folder.path(), &["goal and lava", "--json"]);
+    let said: Value = serde_json::from_str(&refused.stdout).unwrap();
+    assert!(
+        said["impossible"].is_string() && refused.code == Some(1),
+        "{said}"
+    );
+}
+
+#[test]
+fn too_little_success_is_a_no() {
+    let outcome = run(
+        root(),
+        &["all-yellow", "--episodes", "4", "--require-success", "0.01"],
+    );
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    // Tasks with few maps hold none out.
+    let folder = tempfile::tempdir().unwrap();
+    let tiny = "name = \"tiny\"\nmachine = '''\ninitial u\naccept v\nu -> v : goal\n'''\n[room]\nsize = [4, 4]\n";
+    fs::write(folder.path().join("tiny.toml"), tiny).unwrap();
+    let outcome = run(folder.path(), &["tiny.toml", "--episodes", "4"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("too few different maps"));
+}

@@ -1,0 +1,262 @@
+//! Success of a machine that is carried out with a reach-avoid policy, beside random play and shortest solutions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use anyhow::Result;
+use form_core::{BoundMachine, Monitor, StateId};
+use form_env::{
+    Action, Actions, Cell, Environment, EpisodeOutcome, GridWorld, Map, Maps, Plan, Planner, Split,
+    Starts, Stream, Task, WorldOptions, generator, shortest,
+};
+use form_rl::{Choice, Episode, PlayProgress, ReachAvoidPolicy};
+use rand::RngExt;
+use rayon::prelude::*;
+
+use super::agent::ReachAvoidAgent;
+use crate::evaluate::{Evaluation, EvaluationPlan, Failures, Start, count};
+use crate::play_callback::PlayCallback;
+use crate::recording::Recording;
+
+/// The maximum number of search nodes per shortest solution: some tenths of a second.
+const SEARCH_LIMIT: usize = 5_000_000;
+
+/// The episodes of a task: one on each of the first maps of a seed, from the start that belongs to the map.
+#[derive(Clone, Debug)]
+pub struct ReachAvoidPlan {
+    /// The world, whose machine decides success.
+    pub task: Arc<Task>,
+    /// The machine that is followed.
+    pub machine: Arc<BoundMachine>,
+    /// Training maps or held-out maps.
+    pub split: Split,
+    /// The number of episodes.
+    pub episodes: usize,
+    /// How actions are chosen.
+    pub choice: Choice,
+    /// The seed of maps, starts and actions.
+    pub seed: u64,
+}
+
+/// One map of a plan, with all that does not depend on the policy.
+struct Prepared {
+    world: GridWorld,
+    planner: Planner,
+    start: Start,
+    random: bool,
+}
+
+/// The maps of a plan, with random play and shortest solutions: policies can be compared on them.
+pub struct ReachAvoidRuns {
+    plan: ReachAvoidPlan,
+    prepared: Vec<Prepared>,
+}
+
+impl ReachAvoidPlan {
+    /// An episode of the policy on the map of a number, to watch.
+    pub fn record(&self, policy: &ReachAvoidPolicy, number: u64) -> Result<Recording> {
+        let world = self.world(number)?;
+        let planner = self.planner(world.map());
+        let (episode, _) = self.play(policy, &world, planner, number)?;
+        Recording::of_episode(
+            world,
+            (*self.machine).clone(),
+            (self.split, number),
+            &episode,
+        )
+    }
+
+    /// What the planner asks for along an episode of the policy, as text: each time it changes, the cells to reach and to avoid.
+    pub fn planes(&self, policy: &ReachAvoidPolicy, number: u64) -> Result<String> {
+        let world = self.world(number)?;
+        let (episode, mut planner) =
+            self.play(policy, &world, self.planner(world.map()), number)?;
+        let machine = self.machine.machine();
+        let (mut world, mut monitor) = (world, Monitor::new(&self.machine));
+        let mut text = String::new();
+        let mut shown = None;
+        for action in &episode.actions {
+            let plan = planner.plan(&monitor, world.agent());
+            if shown.replace(plan.number) != Some(plan.number) {
+                let state = machine.state_name(monitor.state());
+                let left = match plan.observations_left {
+                    Some(1) => "1 observation left".to_owned(),
+                    Some(left) => format!("{left} observations left"),
+                    None => "no way to acceptance".to_owned(),
+                };
+                text += &format!("{state}: {left}\n{}\n", picture(plan, &world));
+            }
+            world.step(usize::from(*action))?;
+            monitor.observe(&self.machine, world.labels());
+        }
+        text += &format!(
+            "{}: {}\n",
+            machine.state_name(monitor.state()),
+            episode.outcome
+        );
+        Ok(text)
+    }
+
+    /// Draws the maps, solves them, and plays at random; nothing if it was interrupted.
+    pub fn prepare(self, callback: PlayCallback<'_>) -> Result<Option<ReachAvoidRuns>> {
+        let prepare = |number: u64| -> Result<Option<Prepared>> {
+            if callback.is_interrupted() {
+                return Ok(None);
+            }
+            let world = self.world(number)?;
+            let start = Start {
+                map: Some(usize::try_from(number)?),
+                shortest: Some(shortest(&world, SEARCH_LIMIT)),
+            };
+            Ok(Some(Prepared {
+                planner: self.planner(world.map()),
+                random: self.random_play(&world, number)?,
+                world,
+                start,
+            }))
+        };
+        let prepared: Option<Vec<Prepared>> = (0..self.episodes as u64)
+            .into_par_iter()
+            .map(prepare)
+            .collect::<Result<_>>()?;
+        Ok(prepared.map(|prepared| ReachAvoidRuns {
+            prepared,
+            plan: self,
+        }))
+    }
+
+    fn world(&self, number: u64) -> Result<GridWorld> {
+        let map = self.task.map(self.seed, self.split, number)?;
+        let options = WorldOptions {
+            actions: Actions::Moves,
+            starts: Starts::OfTheMap,
+            ..WorldOptions::default()
+        };
+        Ok(GridWorld::new(
+            self.task.clone(),
+            Maps::Set([map].into()),
+            options,
+        )?)
+    }
+
+    fn planner(&self, map: &Map) -> Planner {
+        Planner::new(self.machine.clone(), self.task.label_map(map))
+    }
+
+    fn random_play(&self, world: &GridWorld, number: u64) -> Result<bool> {
+        let mut random = generator(self.seed, Stream::Other(number));
+        let mut world = world.clone();
+        while !world.outcome().is_over() {
+            world.step(random.random_range(0..Action::MOVES))?;
+        }
+        Ok(world.outcome() == EpisodeOutcome::Goal)
+    }
+
+    /// Plays an episode; returns it and the planner.
+    fn play(
+        &self,
+        policy: &ReachAvoidPolicy,
+        start: &GridWorld,
+        planner: Planner,
+        number: u64,
+    ) -> Result<(Episode, Planner)> {
+        let mut random = generator(
+            self.seed,
+            Stream::Episode {
+                world: number,
+                episode: 0,
+            },
+        );
+        let mut world = start.clone();
+        let mut agent = ReachAvoidAgent::with_planner(policy, planner);
+        let mut actions = Vec::new();
+        let mut state: StateId = agent.monitor().state();
+        while !world.outcome().is_over() {
+            state = agent.monitor().state();
+            let action = agent.act(world.agent(), world.direction(), self.choice, &mut random);
+            world.step(action as usize)?;
+            agent.observe(world.labels());
+            actions.push(action as u8);
+        }
+        let episode = Episode {
+            world: usize::try_from(number)?,
+            number: 0,
+            total_reward: f64::from(u8::from(world.outcome() == EpisodeOutcome::Goal)),
+            outcome: world.outcome(),
+            actions,
+            state,
+            counterexample: None,
+        };
+        Ok((episode, agent.into_planner()))
+    }
+}
+
+impl ReachAvoidRuns {
+    /// The plan.
+    pub fn plan(&self) -> &ReachAvoidPlan {
+        &self.plan
+    }
+
+    /// The success of a policy; nothing if it was interrupted.
+    pub fn evaluate(
+        &self,
+        policy: &ReachAvoidPolicy,
+        callback: PlayCallback<'_>,
+    ) -> Result<Option<Evaluation>> {
+        let (done, steps) = (AtomicUsize::new(0), AtomicU64::new(0));
+        let play = |(number, prepared): (usize, &Prepared)| -> Result<Option<Episode>> {
+            if callback.is_interrupted() {
+                return Ok(None);
+            }
+            let planner = prepared.planner.clone();
+            let (episode, _) = (self.plan).play(policy, &prepared.world, planner, number as u64)?;
+            callback.report(PlayProgress {
+                episodes: done.fetch_add(1, Ordering::Relaxed) + 1,
+                of: self.prepared.len(),
+                steps: steps.fetch_add(episode.steps() as u64, Ordering::Relaxed),
+            });
+            Ok(Some(episode))
+        };
+        let played: Option<Vec<Episode>> = (self.prepared.par_iter().enumerate())
+            .map(|(number, prepared)| play((number, prepared)))
+            .collect::<Result<_>>()?;
+        let Some(played) = played else {
+            return Ok(None);
+        };
+        let plan = EvaluationPlan {
+            split: self.plan.split,
+            episodes: self.plan.episodes,
+            choice: self.plan.choice,
+            seed: self.plan.seed,
+        };
+        let starts: Vec<Start> = self.prepared.iter().map(|one| one.start).collect();
+        let mut evaluation = count(&plan, &played);
+        let random = self.prepared.iter().filter(|one| one.random).count();
+        evaluation.random = Some(random as f64 / self.prepared.len().max(1) as f64);
+        let limit = u64::from(self.plan.task.steps());
+        evaluation.compare(&played, &starts, Some(limit));
+        let machine = self.plan.machine.machine();
+        evaluation.failures = Failures::of(&played, &starts, Some(machine)).failing();
+        Ok(Some(evaluation))
+    }
+}
+
+/// A sub-task as text: `R` cells to reach, `A` cells to avoid, `o` other objects, `@` the agent, `#` walls.
+fn picture(plan: &Plan, world: &GridWorld) -> String {
+    let (task, sub_task) = (world.task(), &plan.sub_task);
+    let symbol = |cell: Cell| {
+        let number = sub_task.number(cell);
+        match () {
+            () if cell == world.agent() => '@',
+            () if sub_task.walls()[number] => '#',
+            () if sub_task.reach()[number] => 'R',
+            () if sub_task.avoid()[number] => 'A',
+            () if task.object(world.map(), cell).is_some() => 'o',
+            () => '.',
+        }
+    };
+    let row = |y| (0..sub_task.width()).map(move |x| symbol(Cell { x, y }));
+    (0..sub_task.height())
+        .map(|y| row(y).chain(['\n']).collect::<String>())
+        .collect()
+}
