@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use form_lab::Preset;
 use form_paper::{
-    Experiment, PlanOptions, PlannedRun, Results, RunOutcome, Runner, ZeroShot, findings_table,
+    Experiment, PlanOptions, PlannedRun, Results, RunOutcome, Runner, UnknownTasks, ZeroShot, findings_table,
     plan_runs, recorded_runs, results_table, update_section, write_results,
 };
 use form_rl::ReachAvoidPolicy;
@@ -67,14 +67,16 @@ pub struct Args {
     json: bool,
 }
 
-/// An experiment that consists of runs, or zero-shot, which has none.
+/// An experiment that consists of runs in folders, or one without.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Named {
     Runs(Experiment),
     ZeroShot,
+    UnknownTasks,
 }
 
 const ZERO_SHOT: &str = "zero-shot";
+const UNKNOWN_TASKS: &str = "unknown-tasks";
 
 fn experiment_parser() -> impl TypedValueParser<Value = Named> {
     let named = |name: &str| {
@@ -82,6 +84,7 @@ fn experiment_parser() -> impl TypedValueParser<Value = Named> {
             .find(|experiment| experiment.as_str() == name);
         runs.map(Named::Runs)
             .or((name == ZERO_SHOT).then_some(Named::ZeroShot))
+            .or((name == UNKNOWN_TASKS).then_some(Named::UnknownTasks))
     };
     let value = |experiment: Experiment| {
         PossibleValue::new(experiment.as_str()).help(match experiment {
@@ -96,7 +99,11 @@ fn experiment_parser() -> impl TypedValueParser<Value = Named> {
     let all = Experiment::ALL.into_iter().chain([Experiment::Timings]);
     let zero_shot = PossibleValue::new(ZERO_SHOT)
         .help("Machines carried out without training, as `form run` does; on its own");
-    PossibleValuesParser::new(all.map(value).chain([zero_shot]).collect::<Vec<_>>())
+    let unknown_tasks = PossibleValue::new(UNKNOWN_TASKS).help(
+        "Machines of unknown tasks learnt by exploring from object to object; on its own",
+    );
+    let others = [zero_shot, unknown_tasks];
+    PossibleValuesParser::new(all.map(value).chain(others).collect::<Vec<_>>())
         .try_map(move |name| named(&name).ok_or("unknown experiment"))
 }
 
@@ -104,12 +111,16 @@ pub fn run(args: &Args) -> Result<Answer> {
     if args.experiments == [Named::ZeroShot] {
         return zero_shot(args);
     }
+    if args.experiments == [Named::UnknownTasks] {
+        return unknown_tasks(args);
+    }
     if !args.policy.is_empty() || args.maps.is_some() {
         bail!("--policy and --maps go with zero-shot: no other experiment uses them");
     }
     let named = args.experiments.iter().map(|named| match named {
         Named::Runs(experiment) => Ok(*experiment),
         Named::ZeroShot => bail!("zero-shot has no runs: give it a command of its own"),
+        Named::UnknownTasks => bail!("unknown-tasks has no run folders: give it a command of its own"),
     });
     let mut experiments = named.collect::<Result<Vec<_>>>()?;
     if experiments.is_empty() {
@@ -207,6 +218,33 @@ fn zero_shot(args: &Args) -> Result<Answer> {
             "results": out.display().to_string(),
             "complete": complete,
             "evaluations": rows,
+        }))?;
+    } else if complete {
+        output::print(&form_lab::read_text(&out.join("results.md"))?)?;
+    }
+    if !complete {
+        output::remark("interrupted: repeat the command to go on");
+    }
+    Ok(if complete { Answer::Yes } else { Answer::No })
+}
+
+/// Learns the machines of unknown tasks.
+fn unknown_tasks(args: &Args) -> Result<Answer> {
+    if let Some(jobs) = args.jobs {
+        input::use_threads(Some(jobs))?;
+    }
+    let out = (args.out.clone()).unwrap_or_else(|| PathBuf::from("results/unknown-tasks"));
+    let interrupt = input::interrupt()?;
+    let experiment = UnknownTasks {
+        seeds: args.seeds,
+        interrupt: &interrupt,
+    };
+    let (runs, complete) = experiment.carry_out(&out, &|line| output::remark(line))?;
+    if args.json {
+        output::print_json(&json!({
+            "results": out.display().to_string(),
+            "complete": complete,
+            "runs": runs,
         }))?;
     } else if complete {
         output::print(&form_lab::read_text(&out.join("results.md"))?)?;

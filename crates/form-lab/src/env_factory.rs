@@ -78,6 +78,14 @@ impl GridEnvFactory {
         })
     }
 
+    /// The factory of a task that is no file, for a configuration.
+    pub fn of(task: Arc<Task>, config: &RunConfig) -> Self {
+        Self {
+            task,
+            config: config.clone(),
+        }
+    }
+
     /// The task.
     pub fn task(&self) -> &Arc<Task> {
         &self.task

@@ -12,6 +12,7 @@ mod plan;
 mod runner;
 mod statistics;
 mod tables;
+mod unknown_tasks;
 mod unseen;
 mod zero_shot;
 
@@ -27,6 +28,7 @@ pub use markdown_section::update_section;
 pub use plan::{Experiment, PlanOptions, PlannedRun, plan_runs};
 pub use runner::{RunOutcome, Runner};
 pub use tables::results_table;
+pub use unknown_tasks::{UnknownTaskRun, UnknownTasks, unknown_tasks_tables};
 pub use unseen::UnseenEvaluation;
 pub use zero_shot::{
     ZeroShot, ZeroShotGroup, ZeroShotRow, draw_machines, random_machines, zero_shot_tables,

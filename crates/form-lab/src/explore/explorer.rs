@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use form_core::{Atom, AtomSet, BoundMachine, MachineStatus, Monitor, StateId, Trace};
+use form_core::{Atom, AtomSet, BoundMachine, Kind, MachineStatus, Monitor, StateId, Trace};
 use form_env::Random;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::config::ExplorationChoice;
 /// A machine state, what was observed in it, and what is observed next.
 type Situation = (StateId, AtomSet, AtomSet);
 
-/// The rate at which a walk tries what the machine calls a dead end, while no goal is known.
+/// The least rate at which a walk tries what has been a dead end, while no goal is known.
 const DARING: f64 = 0.05;
 /// The most objects that a walk visits before it carries out the machine, once a goal is known.
 const MOST_DETOURS: usize = 8;
@@ -30,6 +30,8 @@ pub(crate) struct Explorer {
     /// How often an observation was made in a situation, and in a state.
     tried: HashMap<Situation, u64>,
     tried_in_state: HashMap<(StateId, AtomSet), u64>,
+    /// How often an observation was the last one before a dead end, and how often it was made.
+    dead_ends: HashMap<AtomSet, (u64, u64)>,
 }
 
 /// How far exploration has come, beside its traces: what a checkpoint keeps.
@@ -38,7 +40,7 @@ pub(crate) struct Explorer {
 pub(crate) struct ExplorationState {
     /// Episodes so far.
     episodes: u64,
-    /// The shrinking of the first goal.
+    /// The shrinking of a counterexample.
     pub(super) shrinking: Shrinking,
     /// How often the hypotheses beside the present machine were put to the test.
     pub(super) attempts: Attempts,
@@ -82,6 +84,7 @@ impl Explorer {
             hypotheses,
             tried: HashMap::new(),
             tried_in_state: HashMap::new(),
+            dead_ends: HashMap::new(),
         };
         for trace in traces {
             explorer.count(trace);
@@ -107,6 +110,10 @@ impl Explorer {
             let in_state = (monitor.state(), observation.clone());
             *(self.tried_in_state.entry(in_state)).or_default() += 1;
             monitor.observe(&self.machine, observation);
+            self.dead_ends.entry(observation.clone()).or_default().1 += 1;
+        }
+        if let (Kind::DeadEnd, Some(last)) = (trace.kind(), trace.steps().last()) {
+            self.dead_ends.entry(last.clone()).or_default().0 += 1;
         }
     }
 
@@ -162,11 +169,12 @@ impl Explorer {
         observations: &'a [AtomSet],
         random: &mut Random,
     ) -> Option<&'a AtomSet> {
-        let daring = !self.can_accept && random.random_bool(DARING);
-        let sensible = |observation: &&AtomSet| {
-            *observation != monitor.newest() && (daring || !self.is_fatal(monitor, observation))
+        let mut sensible = |observation: &&AtomSet| match () {
+            () if *observation == monitor.newest() => false,
+            () if self.can_accept => !self.is_fatal(monitor, observation),
+            () => random.random_bool(self.survival(observation)),
         };
-        let mut candidates: Vec<&AtomSet> = observations.iter().filter(sensible).collect();
+        let mut candidates: Vec<&AtomSet> = observations.iter().filter(&mut sensible).collect();
         if self.choice != ExplorationChoice::Uniform {
             let count = |observation: &AtomSet| {
                 let in_state = (monitor.state(), observation.clone());
@@ -181,6 +189,14 @@ impl Explorer {
             0 => None,
             count => Some(candidates[random.random_range(0..count)]),
         }
+    }
+
+    /// How often an observation was no dead end, while nothing better is known.
+    fn survival(&self, observation: &AtomSet) -> f64 {
+        let (ended, made) = self.dead_ends.get(observation).copied().unwrap_or_default();
+        // One more of each, so that nothing is certain.
+        let rate = (ended as f64 + 0.5) / (made as f64 + 1.0);
+        (1.0 - rate).clamp(DARING, 1.0)
     }
 
     /// Whether the machine calls it a dead end.

@@ -1,7 +1,7 @@
 //! Exploration from object to object: an unknown task is learnt from walks that are chosen for what they would tell.
 //!
 //! A walk visits objects one after the other, each reached by the reach-avoid policy, and ends as a trace. While no goal is known,
-//! walks wander. `shrinking` finds out what it took to reach the first goal. With a machine, `hypotheses` holds what the traces leave
+//! walks wander. `shrinking` finds out what it took to reach a goal or a dead end. With a machine, `hypotheses` holds what the traces leave
 //! open and probes it. `explorer` chooses, `walk` carries the choice out in a world.
 
 mod explorer;
@@ -12,7 +12,7 @@ mod walk;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use form_core::{Atom, BoundMachine, Trace};
 use form_env::{Random, Worlds};
 use form_learn::learnable_atoms;
@@ -21,7 +21,6 @@ use form_rl::{Navigator, ReachAvoidPolicy};
 pub(crate) use self::explorer::ExplorationState;
 
 use self::explorer::Explorer;
-use self::shrinking::shortest_goal;
 use self::walk::{Walked, Walker};
 use crate::config::{ExplorationConfig, RunConfig};
 
@@ -83,7 +82,7 @@ impl<W: Worlds> Exploration<W> {
     }
 
     /// Walks until the machine is refuted, `go_on` says no, or the episodes of an iteration are over. `first` is the number of the
-    /// first of them. The counterexample belongs to the last walk; while a goal is being shrunk, no machine is refuted.
+    /// first of them. A counterexample is that of the last walk, or what it was shrunk to.
     pub(crate) fn walks(
         &mut self,
         first: u64,
@@ -105,33 +104,34 @@ impl<W: Worlds> Exploration<W> {
                     explorer.plan(state, traces, observations, random)
                 },
             )?;
-            let was_shrinking = self.state.shrinking.is_active();
-            self.add(&walked.trace);
-            if !self.state.shrinking.is_active() {
-                let machine = self.explorer.machine();
-                let refutes = |trace: &&Trace| trace.disagreement(machine).is_some();
-                // Shrinking has left counterexamples behind; its shortest goal is one of them.
-                walked.episode.counterexample = match was_shrinking {
-                    true => shortest_goal(&self.traces).filter(refutes).cloned(),
-                    false => Some(&walked.trace).filter(refutes).cloned(),
-                };
-            }
-            let refuted = walked.episode.counterexample.is_some();
+            let number = self.add(&walked.trace);
+            let machine = self.explorer.machine();
+            let refutes = walked.trace.disagreement(machine).is_some();
+            let found = match self.state.shrinking.is_active() {
+                true => (self.state.shrinking).add(&self.traces, number, refutes),
+                false if refutes => {
+                    self.state.shrinking.begin(&self.traces, number);
+                    Some(number).filter(|_| !self.state.shrinking.is_active())
+                }
+                false => None,
+            };
+            walked.episode.counterexample = found.map(|number| self.traces[number].clone());
             walks.push(walked);
-            if refuted {
+            if found.is_some() {
                 break;
             }
         }
         Ok(walks)
     }
 
-    /// Keeps a trace if it is new.
-    fn add(&mut self, trace: &Trace) {
-        self.state.shrinking.add(trace, &self.traces);
-        if !self.traces.contains(trace) {
-            self.explorer.add(trace);
-            self.traces.push(trace.clone());
+    /// The number of a trace, which is kept if it is new.
+    fn add(&mut self, trace: &Trace) -> usize {
+        if let Some(known) = self.traces.iter().position(|known| known == trace) {
+            return known;
         }
+        self.explorer.add(trace);
+        self.traces.push(trace.clone());
+        self.traces.len() - 1
     }
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn reach_avoid_policy(config: &RunConfig) -> Result<Option<Arc<ReachA
     };
     let policy = match &exploration.policy {
         Some(path) => ReachAvoidPolicy::open(Path::new(path))?,
-        None => ReachAvoidPolicy::ideal(),
+        None => ReachAvoidPolicy::shipped(),
     };
     Ok(Some(Arc::new(policy.with_shield(exploration.shield))))
 }

@@ -177,11 +177,7 @@ impl<F: EnvFactory> Trainer<F> {
         if let Some(exploration) = &mut self.exploration {
             let go_on = || !self.interrupt.load(Ordering::Relaxed);
             let walks = exploration.walks(self.state.episodes, &mut random, go_on)?;
-            // Counterexamples are kept when the machine is learnt anew.
-            let evidence = (walks.iter())
-                .filter(|walked| walked.episode.counterexample.as_ref() != Some(&walked.trace))
-                .map(|walked| walked.trace.clone())
-                .collect();
+            let evidence = walks.iter().map(|walked| walked.trace.clone()).collect();
             let episodes: Vec<Episode> = walks.into_iter().map(|walked| walked.episode).collect();
             return Ok(Rollout {
                 steps: episodes.iter().map(Episode::steps).sum(),
@@ -207,13 +203,21 @@ impl<F: EnvFactory> Trainer<F> {
         })
     }
 
-    /// Keeps traces that the machine agrees with. Each restricts the machines to come; none changes the present one.
+    /// Keeps traces. Each restricts the machines to come: the learner gets those that refute one.
     fn keep(&mut self, evidence: Vec<Trace>) {
         for trace in evidence {
-            if self.learner.add(&trace).is_some() {
+            if !self.traces.contains(&trace) {
                 self.traces.push(trace);
             }
         }
+    }
+
+    /// The shortest kept trace that refutes a machine.
+    fn refuting(&self, machine: &Machine) -> Result<Option<Trace>> {
+        let machine = machine.bind(self.game.worlds().signature())?;
+        let refuting = |trace: &&Trace| trace.disagreement(&machine).is_some();
+        let shortest = (self.traces.iter()).filter(refuting).min_by_key(|trace| trace.steps().len());
+        Ok(shortest.cloned())
     }
 
     /// The counterexamples of an iteration: the shortest ones of every kind, without duplicates.
@@ -239,18 +243,16 @@ impl<F: EnvFactory> Trainer<F> {
         let mut new = Vec::new();
         for trace in found {
             if self.learner.add(&trace).is_some() {
-                self.traces.push(trace.clone());
-                new.push(trace);
-            } else if self.exploration.is_some() {
-                // Kept before, when no machine was to be learnt yet.
+                // Exploration keeps all its traces itself.
+                if self.exploration.is_none() {
+                    self.traces.push(trace.clone());
+                }
                 new.push(trace);
             }
         }
         // A machine that accepts too early hides the goals that would correct it: without a goal, no machine is better.
-        let known = |kind| self.traces.iter().any(|trace| trace.kind() == kind);
-        // Exploration avoids dead ends before it knows a goal.
-        let enough = known(Kind::Goal) || self.exploration.is_some() && known(Kind::DeadEnd);
-        if !enough && !self.game.assignment().can_accept() {
+        let goal_known = self.traces.iter().any(|trace| trace.kind() == Kind::Goal);
+        if !goal_known && !self.game.assignment().can_accept() {
             return Ok(RelearnOutcome::NoGoalYet);
         }
         let limits = Limits {
@@ -260,18 +262,26 @@ impl<F: EnvFactory> Trainer<F> {
             ..Limits::default()
         };
         let start = Instant::now();
-        let (learnt, minimal) = match self.learner.learn(&limits)? {
-            LearnOutcome::Minimal(learnt) => (learnt, true),
-            LearnOutcome::Stopped {
-                reason: StopReason::Time | StopReason::Memory,
-                best: Some(best),
-                ..
-            } => (best, false),
-            LearnOutcome::Stopped { reason, .. } => return Ok(RelearnOutcome::Stopped(reason)),
-            LearnOutcome::Contradictory(pairs) => bail!(
-                "the labels of this world do not determine when the task is done: {} pairs of traces have the same observations and end differently",
-                pairs.len()
-            ),
+        let (learnt, minimal) = loop {
+            let found = match self.learner.learn(&limits)? {
+                LearnOutcome::Minimal(learnt) => (learnt, true),
+                LearnOutcome::Stopped {
+                    reason: StopReason::Time | StopReason::Memory,
+                    best: Some(best),
+                    ..
+                } => (best, false),
+                LearnOutcome::Stopped { reason, .. } => {
+                    return Ok(RelearnOutcome::Stopped(reason));
+                }
+                LearnOutcome::Contradictory(pairs) => bail!(
+                    "the labels of this world do not determine when the task is done: {} pairs of traces have the same observations and end differently",
+                    pairs.len()
+                ),
+            };
+            match self.refuting(&found.0.machine)? {
+                Some(trace) if self.learner.add(&trace).is_some() => {}
+                _ => break found,
+            }
         };
         let time = start.elapsed();
         let next = assignment(&self.config, self.game.worlds(), &learnt.machine)?;

@@ -113,8 +113,11 @@ impl<F: EnvFactory> Trainer<F> {
         if metadata.map_order == MAP_ORDER {
             checkpoint.restore(&mut run.game)?;
         }
-        for trace in &traces {
-            run.learner.add(trace);
+        // With exploration, the learner gets traces as they refute machines.
+        if run.exploration.is_none() {
+            for trace in &traces {
+                run.learner.add(trace);
+            }
         }
         let explored = metadata.state.exploration.clone();
         run.exploration = exploration(
