@@ -3,9 +3,12 @@
 //!
 //! 1. *Backups.* One iteration of the network is to be one backup of value iteration. Its input are the exact values after a drawn number
 //!    `k` of backups, `V(pose) = −min(k, steps − 1)`; its target is `−1 + V(next pose)` for each action, at least 0 for one that enters a
-//!    cell to reach, and at most −[`FORBIDDEN`] for one into a wall or a cell to avoid. The loss is Huber's.
-//! 2. *Actions.* The network runs from zeros, as it is used, for as many iterations as the longest way of the sub-task needs and a few more.
-//!    The loss is the mean of `−ln Σ π(a)` over the optimal actions `a`, over all poses with a way; its gradient goes through all iterations.
+//!    cell to reach, and at most −[`FORBIDDEN`] for one into a wall or a cell to avoid. The loss is Huber's. An L1 penalty, as a soft
+//!    threshold after each update (proximal gradient descent), sets the weights that are not needed to 0.
+//! 2. *Refit.* The same without the penalty, which makes the other weights too small; those that are 0 stay so.
+//! 3. *Actions.* The network runs from zeros, as it is used, for as many iterations as the longest way of the sub-task needs and a few more.
+//!    The loss is the mean of `−ln Σ π(a)` over the optimal actions `a`, over all poses with a way. The scale of the logits and the critic
+//!    learn; the kernels too if their learning rate is above 0, with the gradient through all iterations (backpropagation through time).
 
 use form_env::{Action, Cell, Direction, Room, Stream, generator};
 use rand::RngExt;
@@ -36,16 +39,16 @@ const MOST_ITERATIONS: usize = 160;
 pub struct ImitationConfig {
     /// The seed of weights and sub-tasks.
     pub seed: u64,
-    /// The number of updates.
-    pub iterations: u64,
-    /// The share of updates that learn backups; the others learn actions.
-    pub backups: f64,
+    /// The number of updates of each phase: backups, refit, actions.
+    pub phases: [u64; 3],
     /// Sub-tasks per update.
     pub batch: usize,
-    /// Adam's learning rate at the start of backups; it falls to 0 along half a cosine.
-    pub learning_rate: f32,
-    /// The same for actions.
-    pub action_learning_rate: f32,
+    /// Adam's learning rate for the kernels at the start of each phase; it falls to 0 along half a cosine.
+    pub learning_rates: [f32; 3],
+    /// The same for the scale and the critic, in all phases.
+    pub head_learning_rate: f32,
+    /// The L1 penalty of the first phase: by how much of the learning rate weights shrink per update.
+    pub l1: f32,
     /// The maximum gradient norm.
     pub max_gradient_norm: f32,
     /// The discount factor of the critic's target.
@@ -58,11 +61,11 @@ impl Default for ImitationConfig {
     fn default() -> Self {
         Self {
             seed: 1,
-            iterations: 2000,
-            backups: 0.9,
+            phases: [500, 200, 200],
             batch: 32,
-            learning_rate: 0.03,
-            action_learning_rate: 0.001,
+            learning_rates: [0.03, 0.003, 0.0],
+            head_learning_rate: 0.03,
+            l1: 0.1,
             max_gradient_norm: 10.0,
             gamma: 0.98,
             sides: (5, 17),
@@ -73,11 +76,14 @@ impl Default for ImitationConfig {
 /// Training in progress.
 #[derive(Clone, Debug)]
 pub struct Imitation {
-    config: ImitationConfig,
+    pub(super) config: ImitationConfig,
     sub_tasks: SubTasks,
-    weights: Vec<f32>,
-    adam: Adam,
-    iteration: u64,
+    pub(super) weights: Vec<f32>,
+    /// Of the kernels and biases.
+    pub(super) adam: Adam,
+    /// Of the scale and the critic, which need another learning rate.
+    pub(super) heads: Adam,
+    pub(super) iteration: u64,
 }
 
 /// One update.
@@ -104,10 +110,11 @@ impl Imitation {
             }
         }
         weights[BIAS].fill(-0.1);
-        weights[SCALE] = 1.0;
+        weights[SCALE] = 0.0;
         weights[CRITIC].copy_from_slice(&[0.1, 1.0]);
         Self {
-            adam: Adam::new(WEIGHTS, config.learning_rate),
+            adam: Adam::new(SCALE, 0.0),
+            heads: Adam::new(WEIGHTS - SCALE, 0.0),
             sub_tasks: SubTasks {
                 rooms,
                 sides: config.sides,
@@ -128,26 +135,30 @@ impl Imitation {
         ReachAvoidPolicy::new(self.weights.clone(), origin)
     }
 
-    /// Whether the next update learns backups, and the learning rate of Adam.
-    fn schedule(&self) -> (bool, f32) {
-        let config = &self.config;
-        let backups = (config.iterations as f64 * config.backups).round();
-        let (made, all) = (self.iteration as f64, config.iterations as f64);
-        let (is_backup, progress, rate) = match made < backups {
-            true => (true, made / backups, config.learning_rate),
-            false => (
-                false,
-                (made - backups) / (all - backups).max(1.0),
-                config.action_learning_rate,
-            ),
-        };
-        let fall = 0.5 * (1.0 + (std::f64::consts::PI * progress.min(1.0)).cos());
-        (is_backup, rate * fall as f32)
+    /// The number of updates in all.
+    pub fn iterations(&self) -> u64 {
+        self.config.phases.iter().sum()
+    }
+
+    /// The phase of the next update, and how much of it is over.
+    fn phase(&self) -> (usize, f64) {
+        let mut made = self.iteration;
+        for (phase, updates) in self.config.phases.into_iter().enumerate() {
+            if made < updates {
+                return (phase, made as f64 / updates as f64);
+            }
+            made -= updates;
+        }
+        (2, 1.0)
     }
 
     /// One update.
     pub fn step(&mut self) -> Result<ImitationReport> {
-        let (is_backup, learning_rate) = self.schedule();
+        let (phase, progress) = self.phase();
+        if progress == 0.0 {
+            self.adam = Adam::new(SCALE, 0.0);
+            self.heads = Adam::new(WEIGHTS - SCALE, 0.0);
+        }
         let (config, weights) = (&self.config, &self.weights);
         let first = self.iteration * config.batch as u64;
         let numbers: Vec<u64> = (first..first + config.batch as u64).collect();
@@ -159,7 +170,7 @@ impl Imitation {
                     let lesson = Lesson::new(weights, &task, config.gamma);
                     let mut random = generator(config.seed, Stream::Other(1 + number));
                     let longest = task.distances.longest() as usize;
-                    sums.add(&match is_backup {
+                    sums.add(&match phase < 2 {
                         true => {
                             let backups = random.random_range(0..longest + 8);
                             lesson.backup(backups, &mut gradient)
@@ -168,7 +179,8 @@ impl Imitation {
                             // More iterations than the longest way needs: values must stay settled.
                             let spare = random.random_range(2..=16);
                             let iterations = (longest + spare).min(MOST_ITERATIONS);
-                            lesson.actions(iterations, &mut gradient)
+                            let through = config.learning_rates[2] > 0.0;
+                            lesson.actions(iterations, through, &mut gradient)
                         }
                     });
                 }
@@ -190,8 +202,27 @@ impl Imitation {
                 value: norm,
             });
         }
-        self.adam.learning_rate = learning_rate;
-        self.adam.step(&mut self.weights, &gradient)?;
+        if phase > 0 {
+            // Weights that the penalty has set to 0 stay there.
+            for place in VALUES.start..PLANE.end {
+                if self.weights[place] == 0.0 {
+                    gradient[place] = 0.0;
+                }
+            }
+        }
+        let fall = 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
+        self.adam.learning_rate = self.config.learning_rates[phase] * fall as f32;
+        self.heads.learning_rate = self.config.head_learning_rate * fall as f32;
+        let (kernels, heads) = self.weights.split_at_mut(SCALE);
+        self.adam.step(kernels, &gradient[..SCALE])?;
+        self.heads.step(heads, &gradient[SCALE..])?;
+        if phase == 0 {
+            // Proximal gradient descent: the soft threshold of the L1 penalty.
+            let shrink = self.config.l1 * self.adam.learning_rate;
+            for weight in &mut self.weights[VALUES.start..PLANE.end] {
+                *weight = weight.signum() * (weight.abs() - shrink).max(0.0);
+            }
+        }
         self.iteration += 1;
         let batch = config.batch as f32;
         Ok(ImitationReport {
@@ -291,7 +322,7 @@ impl<'a> Lesson<'a> {
                 d_actions[place] = share * error.clamp(-1.0, 1.0);
             }
         }
-        // Poses whose ways are not longer than that know their actions: the scale and the critic learn from them.
+        // Poses with shorter ways than that have their final values: the scale and the critic learn from them.
         let mut unused = vec![0.0; forward.actions.len()];
         let known = Some(backups + 1);
         let found = self.imitate(&forward, known, &mut unused, gradient);
@@ -303,20 +334,22 @@ impl<'a> Lesson<'a> {
         }
     }
 
-    /// The loss of the actions after this number of iterations; adds its gradient.
-    fn actions(&self, iterations: usize, gradient: &mut [f32]) -> Sums {
+    /// The loss of the actions after this number of iterations; adds its gradient, `through` all iterations or not.
+    fn actions(&self, iterations: usize, through: bool, gradient: &mut [f32]) -> Sums {
         let iterations = Iterations::Exactly(iterations);
-        let forward = value_iteration::forward(self.weights, &self.grid, iterations, true);
+        let forward = value_iteration::forward(self.weights, &self.grid, iterations, through);
         let mut d_actions = vec![0.0; forward.actions.len()];
         let sums = self.imitate(&forward, None, &mut d_actions, gradient);
-        value_iteration::backward(self.weights, &self.grid, &forward, d_actions, gradient);
+        if through {
+            value_iteration::backward(self.weights, &self.grid, &forward, d_actions, gradient);
+        }
         Sums {
             iterations: forward.iterations as f32,
             ..sums
         }
     }
 
-    /// The loss of the policy in all poses with a way of at most so many steps. Adds the gradient of the scale and of the critic, and writes
+    /// The loss of the policy in all poses with a way of at most `most_steps` steps. Adds the gradient of the scale and of the critic, and writes
     /// that of the action values.
     fn imitate(
         &self,
@@ -334,7 +367,7 @@ impl<'a> Lesson<'a> {
             })
             .collect();
         let share = 1.0 / labelled.len().max(1) as f32;
-        let scale = weights[SCALE];
+        let scale = weights[SCALE].exp();
         let mut sums = Sums {
             poses: labelled.len() as f32,
             ..Sums::default()
@@ -356,7 +389,7 @@ impl<'a> Lesson<'a> {
             for action in 0..ACTIONS {
                 let slope = share * (logs[action].exp() - wanted[action] / probability);
                 d_actions[place(action)] = scale * slope;
-                gradient[SCALE] += slope * values[action];
+                gradient[SCALE] += scale * slope * values[action];
             }
             // The critic learns the return of a shortest way, γ^(steps − 1); its gradient does not reach the values.
             let value = forward.values[grid.value(number, direction as usize)];

@@ -1,6 +1,6 @@
 //! The policy that carries out sub-tasks, and its file.
 //!
-//! A file is a bundle of tensors (`values.weight`, `planes.weight`, `bias`, `scale`, `critic`) with a checksum; its metadata tell, under
+//! A file is a bundle of tensors (`values.weight`, `planes.weight`, `bias`, `log_scale`, `critic`) with a checksum; its metadata tell, under
 //! `reach_avoid_policy`, which command, seed and version made it.
 
 use std::path::Path;
@@ -16,6 +16,9 @@ use crate::{Error, Result};
 /// The place of the origin in a file's metadata.
 const ORIGIN: &str = "reach_avoid_policy";
 
+/// The file of the policy in the binary.
+const SHIPPED: &[u8] = include_bytes!("../../policies/reach_avoid.safetensors");
+
 /// A policy that reaches one of some cells of a room and steps on none of some others: in any room, for any such cells, without training.
 ///
 /// ```
@@ -25,7 +28,7 @@ const ORIGIN: &str = "reach_avoid_policy";
 /// let mut sub_task = ReachAvoid::new(&Room::paper());
 /// sub_task.ask_for(Cell { x: 9, y: 2 });
 /// sub_task.forbid(Cell { x: 6, y: 3 });
-/// let values = ReachAvoidPolicy::ideal().evaluate(&sub_task);
+/// let values = ReachAvoidPolicy::shipped().evaluate(&sub_task);
 /// let [left, right, forward] = values.probabilities(Cell { x: 2, y: 3 }, Direction::East);
 /// assert!(right > 0.9, "the way goes down and around: {left} {right} {forward}");
 /// ```
@@ -59,6 +62,12 @@ impl ReachAvoidPolicy {
         }
     }
 
+    /// The policy that comes with the library; its [`origin`](Self::origin) tells the command that made it.
+    pub fn shipped() -> Self {
+        let path = Path::new("reach_avoid.safetensors");
+        Self::from_bytes(path, SHIPPED).expect("a test reads this file")
+    }
+
     /// Weights set by hand that make value iteration exact: what training aims at, for tests and comparisons.
     pub fn ideal() -> Self {
         // No way is as long as this many times 128 steps.
@@ -74,7 +83,7 @@ impl ReachAvoidPolicy {
             weights[value_iteration::PLANE.start + (2 * 3 + plane) * 9 + ahead] = weight;
         }
         weights[value_iteration::BIAS].fill(-1.0);
-        weights[SCALE] = 16.0;
+        weights[SCALE] = 16.0_f32.ln();
         weights[CRITIC].copy_from_slice(&[0.04, 2.0]);
         Self::new(weights, PolicyOrigin::default())
     }
@@ -107,13 +116,14 @@ impl ReachAvoidPolicy {
         let iterations = Iterations::UntilSettled;
         let forward = value_iteration::forward(&self.weights, &grid, iterations, false);
         let (height, cells) = (sub_task.height(), sub_task.walls().len());
+        let scale = self.weights[SCALE].exp();
         let mut logits = vec![[0.0; Action::MOVES]; 4 * cells];
         let mut values = vec![0.0; 4 * cells];
         for cell in (0..cells).filter(|cell| !sub_task.walls()[*cell]) {
             for direction in Direction::ALL {
                 let (pose, d) = (4 * cell + direction as usize, direction as usize);
                 for (action, logit) in logits[pose].iter_mut().enumerate() {
-                    *logit = self.weights[SCALE] * forward.actions[grid.output(cell, d, action)];
+                    *logit = scale * forward.actions[grid.output(cell, d, action)];
                 }
                 let here = Cell {
                     x: cell / height,

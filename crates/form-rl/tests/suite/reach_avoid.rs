@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use form_env::{Action, Cell, Direction, ReachAvoid, Room, Stream};
-use form_rl::{ActionValues, PolicyOrigin, ReachAvoidPolicy, SubTask, SubTasks};
+use form_rl::{
+    ActionValues, Imitation, ImitationConfig, PolicyOrigin, ReachAvoidPolicy, SubTask, SubTasks,
+};
 use proptest::prelude::*;
 
 /// Sub-tasks in the paper's room and in drawn rooms of up to 20 × 20 cells.
@@ -122,4 +124,95 @@ fn damaged_files_and_files_of_another_kind_are_refused() {
         .unwrap();
     let error = ReachAvoidPolicy::open(&path).unwrap_err().to_string();
     assert!(error.contains("not a reach-avoid policy"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Greedy play with learnt weights reaches its cell from every pose that has a way: it never loops and enters nothing to avoid.
+    #[test]
+    fn the_shipped_policy_never_loops(number in 0_u64..1 << 40) {
+        let task = family().draw(6, Stream::Other(number)).unwrap();
+        let values = ReachAvoidPolicy::shipped().evaluate(&task.cells);
+        for pose in poses(&task.cells) {
+            let Some(shortest) = task.distances.steps(pose.0, pose.1) else { continue };
+            let found = greedy_steps(&task, &values, pose, 2 * shortest);
+            prop_assert!(found.is_some(), "{:?}: no way within {}", pose, 2 * shortest);
+        }
+    }
+
+    /// Whatever the weights: a shield never goes forward onto a cell to avoid.
+    #[test]
+    fn a_shield_never_enters_a_cell_to_avoid(number in 0_u64..1 << 40) {
+        let task = family().draw(7, Stream::Other(number)).unwrap();
+        let config = ImitationConfig { seed: number, ..ImitationConfig::default() };
+        let untrained = Imitation::new(config, Vec::new()).policy(PolicyOrigin::default());
+        let policy = untrained.with_shield(true);
+        prop_assert!(policy.has_shield());
+        let values = policy.evaluate(&task.cells);
+        for (cell, direction) in poses(&task.cells) {
+            let ahead = task.cells.number(task.cells.ahead(cell, direction));
+            let forward = values.probabilities(cell, direction)[Action::Forward as usize];
+            prop_assert_eq!(task.cells.avoid()[ahead], forward == 0.0, "{:?} {}", cell, forward);
+            if task.cells.avoid()[ahead] {
+                prop_assert_ne!(values.greedy(cell, direction), Action::Forward);
+            }
+        }
+    }
+}
+
+/// A short training of 12 updates, 4 per phase, in small rooms.
+fn short(seed: u64) -> ImitationConfig {
+    ImitationConfig {
+        seed,
+        phases: [4, 4, 4],
+        learning_rates: [0.03, 0.003, 0.001],
+        batch: 10,
+        sides: (5, 8),
+        ..ImitationConfig::default()
+    }
+}
+
+#[test]
+fn training_does_not_depend_on_the_number_of_threads() {
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap().install(|| {
+            let mut imitation = Imitation::new(short(3), vec![Room::paper()]);
+            for _ in 0..imitation.iterations() {
+                imitation.step().unwrap();
+            }
+            imitation.policy(PolicyOrigin::default())
+        })
+    };
+    let one = run(1);
+    assert_eq!(one, run(2));
+    assert_eq!(one, run(5));
+}
+
+#[test]
+fn training_resumes_to_the_same_weights() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("progress.safetensors");
+    let mut whole = Imitation::new(short(4), Vec::new());
+    for update in 0..whole.iterations() {
+        // At the end of a phase, and within one.
+        if update == 4 || update == 6 {
+            whole.save(&path).unwrap();
+            let mut resumed = Imitation::resume(&path, short(4), Vec::new()).unwrap();
+            let mut other = whole.clone();
+            assert_eq!(resumed.iteration(), update);
+            for _ in update..other.iterations() {
+                assert_eq!(resumed.step().unwrap(), other.step().unwrap());
+            }
+            let origin = PolicyOrigin::default;
+            assert_eq!(resumed.policy(origin()), other.policy(origin()));
+        }
+        whole.step().unwrap();
+    }
+    let error = Imitation::resume(&path, short(5), Vec::new()).unwrap_err();
+    assert!(
+        error.to_string().contains("another configuration"),
+        "{error}"
+    );
 }
