@@ -190,7 +190,7 @@ pub fn run(args: &Args) -> Result<Answer> {
 
 /// Carries out machines without training.
 fn zero_shot(args: &Args) -> Result<Answer> {
-    let mut policies = vec![ReachAvoidPolicy::ideal()];
+    let mut policies = vec![ReachAvoidPolicy::shipped()];
     for path in &args.policy {
         policies.push(ReachAvoidPolicy::open(path)?);
     }

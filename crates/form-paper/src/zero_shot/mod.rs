@@ -124,28 +124,28 @@ impl ZeroShot<'_> {
         let mut prepared = None;
         let mut rows = Vec::new();
         for policy in &self.policies {
-            for shield in [false, true] {
-                let policy_name = describe(policy)?;
-                let known = (group, name.to_owned(), policy_name.clone(), shield);
-                if let Some(row) = kept.remove(&known) {
-                    rows.push(row);
-                    continue;
-                }
-                if prepared.is_none() {
-                    prepared = plan.clone().prepare(callback)?;
-                }
-                let Some(runs) = &prepared else {
-                    return Ok(None);
-                };
-                let policy = policy.clone().with_shield(shield);
-                let Some(evaluation) = runs.evaluate(&policy, callback)? else {
-                    return Ok(None);
-                };
+            let described = describe(policy)?;
+            let known = [false, true]
+                .map(|shield| kept.remove(&(group, name.to_owned(), described.clone(), shield)));
+            if let [Some(without), Some(with)] = known {
+                rows.extend([without, with]);
+                continue;
+            }
+            if prepared.is_none() {
+                prepared = plan.clone().prepare(callback)?;
+            }
+            let Some(runs) = &prepared else {
+                return Ok(None);
+            };
+            let Some(found) = runs.evaluate_both(policy, callback)? else {
+                return Ok(None);
+            };
+            for (evaluation, shield) in found.into_iter().zip([false, true]) {
                 rows.push(ZeroShotRow {
                     group,
                     name: name.to_owned(),
                     states,
-                    policy: policy_name,
+                    policy: described.clone(),
                     shield,
                     evaluation,
                 });
