@@ -18,6 +18,7 @@ mod learn;
 mod man;
 mod output;
 mod play;
+mod pretrain;
 mod record;
 mod report;
 mod reproduce;
@@ -56,6 +57,7 @@ enum Command {
     Record(record::Args),
     Play(play::Args),
     Train(train::Args),
+    Pretrain(pretrain::Args),
     Eval(eval::Args),
     Transfer(transfer::Args),
     Report(report::Args),
@@ -113,6 +115,7 @@ fn run(command: &Command) -> u8 {
         Command::Record(args) => record::run(args),
         Command::Play(args) => play::run(args),
         Command::Train(args) => train::run(args),
+        Command::Pretrain(args) => pretrain::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Transfer(args) => transfer::run(args),
         Command::Report(args) => report::run(args),
