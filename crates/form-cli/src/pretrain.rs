@@ -31,11 +31,14 @@ pub struct Args {
     /// The number of updates [default: 900]
     #[arg(long, value_name = "N", value_parser = input::at_least_one)]
     iterations: Option<u64>,
+    /// Measure the policy on this number of sub-tasks per kind of room [default: 1000]
+    #[arg(long, value_name = "N", value_parser = input::at_least_one)]
+    sub_tasks: Option<u64>,
     /// The folder [default: runs/pretrain-SEED, with a number if it exists]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Resume a training that was stopped
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["room", "seed", "iterations", "out"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["room", "seed", "iterations", "sub_tasks", "out"])]
     resume: Option<PathBuf>,
     /// The number of threads; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
@@ -55,7 +58,8 @@ pub fn run(args: &Args) -> Result<Answer> {
         Some(folder) => Pretraining::resume(folder, interrupt)?,
         None => {
             let seed = args.seed.unwrap_or(1);
-            let config = PretrainConfig::new(args.room.as_deref(), seed, args.iterations)?;
+            let mut config = PretrainConfig::new(args.room.as_deref(), seed, args.iterations)?;
+            config.evaluation = args.sub_tasks.unwrap_or(config.evaluation);
             let path = args.out.clone();
             let path = path.unwrap_or_else(|| free_folder(&format!("pretrain-{seed}")));
             if path.is_file() {
