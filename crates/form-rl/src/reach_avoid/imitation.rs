@@ -73,6 +73,17 @@ impl Default for ImitationConfig {
     }
 }
 
+impl ImitationConfig {
+    /// The same with this number of updates, shared among the phases as before.
+    #[must_use]
+    pub fn with_iterations(mut self, iterations: u64) -> Self {
+        let all: u64 = self.phases.iter().sum();
+        let [backups, refit, _] = self.phases.map(|updates| iterations * updates / all.max(1));
+        self.phases = [backups, refit, iterations - backups - refit];
+        self
+    }
+}
+
 /// Training in progress.
 #[derive(Clone, Debug)]
 pub struct Imitation {
