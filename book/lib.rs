@@ -12,3 +12,8 @@ pub mod worlds {}
 #[cfg(doctest)]
 #[doc = include_str!("../book/src/own_worlds.md")]
 pub mod own_worlds {}
+
+/// The policy for sub-tasks.
+#[cfg(doctest)]
+#[doc = include_str!("../book/src/reach_avoid.md")]
+pub mod reach_avoid {}
