@@ -66,6 +66,8 @@ pub struct ZeroShot<'a> {
     pub policies: Vec<ReachAvoidPolicy>,
     /// Maps per machine.
     pub maps: usize,
+    /// The command, to name in the tables.
+    pub command: String,
     /// Stops the work when it is set.
     pub interrupt: &'a AtomicBool,
 }
@@ -97,7 +99,7 @@ impl ZeroShot<'_> {
         }
         if complete {
             write_rows(folder, rows.iter())?;
-            let text = zero_shot_tables(&rows, &self.command());
+            let text = zero_shot_tables(&rows, &self.command);
             write_atomically(&folder.join(TABLES), text.as_bytes())?;
         }
         Ok((rows, complete))
@@ -152,10 +154,6 @@ impl ZeroShot<'_> {
             }
         }
         Ok(Some(rows))
-    }
-
-    fn command(&self) -> String {
-        format!("form reproduce zero-shot --maps {}", self.maps)
     }
 }
 

@@ -215,9 +215,11 @@ impl Imitation {
         }
         if phase > 0 {
             // Weights that the penalty has set to 0 stay there.
-            for place in VALUES.start..PLANE.end {
-                if self.weights[place] == 0.0 {
-                    gradient[place] = 0.0;
+            let kernels = VALUES.start..PLANE.end;
+            let weights = &self.weights[kernels.clone()];
+            for (slope, weight) in gradient[kernels].iter_mut().zip(weights) {
+                if *weight == 0.0 {
+                    *slope = 0.0;
                 }
             }
         }
