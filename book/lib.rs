@@ -17,3 +17,8 @@ pub mod own_worlds {}
 #[cfg(doctest)]
 #[doc = include_str!("../book/src/reach_avoid_planes.md")]
 pub mod reach_avoid_planes {}
+
+/// The policy for sub-tasks.
+#[cfg(doctest)]
+#[doc = include_str!("../book/src/reach_avoid.md")]
+pub mod reach_avoid {}

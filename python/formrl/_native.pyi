@@ -17,6 +17,7 @@ __all__ = [
     "Monitor",
     "Monitors",
     "Policy",
+    "ReachAvoidPolicy",
     "Recorder",
     "Signature",
     "Step",
@@ -357,5 +358,26 @@ class Policy:
         vectors: npt.NDArray[np.float32] | None = None,
         state: npt.NDArray[np.float32] | None = None,
     ) -> npt.NDArray[np.float32]: ...
+
+@final
+class ReachAvoidPolicy:
+    @staticmethod
+    def shipped(*, shield: bool = False) -> ReachAvoidPolicy: ...
+    @staticmethod
+    def open(path: str | PathLike[str], *, shield: bool = False) -> ReachAvoidPolicy: ...
+    @property
+    def command(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def weights(self) -> list[float]: ...
+    def __call__(
+        self,
+        walls: npt.NDArray[np.bool_],
+        reach: npt.NDArray[np.bool_],
+        avoid: npt.NDArray[np.bool_],
+        cell: tuple[int, int],
+        direction: int,
+    ) -> list[float]: ...
 
 def run_command(args: list[str]) -> int: ...

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ._native import ReachAvoidPolicy
 from .bundle import Bundle
 from .errors import DamagedFile
 from .extras import require
@@ -172,6 +173,52 @@ class Policy(nn.Module):
         chains = [*self.branches.items(), ("trunk", self.trunk)]
         layers = [(f"{name}.{place}", layer) for name, chain in chains for place, layer in enumerate(chain)]
         return [*layers, ("actor", self.actor), ("critic", self.critic)]
+
+
+class ReachAvoidNetwork(nn.Module):
+    """The value iteration network of a `formrl.ReachAvoidPolicy`, with its weights.
+
+    Planes are walls, reach and avoid, 0 or 1, of the shape (samples, 3, columns, rows). Returned are the logits of `left`, `right` and
+    `forward`, of the shape (samples, 4 directions, 3, columns, rows), and the values of the poses, (samples, 4, columns, rows).
+    """
+
+    # The number in a plane where something is.
+    MARK = 128.0
+
+    def __init__(self, policy: ReachAvoidPolicy) -> None:
+        super().__init__()
+        numbers = torch.tensor(policy.weights, dtype=torch.float32)
+        values, planes, bias, log_scale, critic = numbers.split([108, 81, 3, 1, 2])
+        # By action, relative direction or plane, cells ahead, cells to the right.
+        self.values = nn.Parameter(values.reshape(3, 4, 3, 3))
+        self.planes = nn.Parameter(planes.reshape(3, 3, 3, 3))
+        self.bias = nn.Parameter(bias)
+        self.log_scale = nn.Parameter(log_scale)
+        self.critic = nn.Parameter(critic)
+
+    def forward(self, planes: Tensor, iterations: int | None = None) -> tuple[Tensor, Tensor]:
+        """Without a number of iterations: as many as there are cells, more than most ways need."""
+        samples, _, columns, rows = planes.shape
+        free = 1.0 - planes[:, :1]
+        # A cell both to reach and to avoid is one to avoid.
+        marks = torch.stack([planes[:, 0], planes[:, 1] * (1.0 - planes[:, 2]), planes[:, 2]], 1) * self.MARK
+        # The weights as each of the four directions sees them, in the room's frame.
+        turned = [torch.rot90(self.values, d, (-2, -1)).roll(d, 1) for d in range(4)]
+        values = torch.cat(turned)
+        kernels = torch.cat([torch.rot90(self.planes, d, (-2, -1)) for d in range(4)])
+        added = nn.functional.conv2d(marks, kernels, self.bias.repeat(4), padding=1)
+        own = 1.0 - nn.functional.conv2d(free, values.sum(1, keepdim=True), padding=1)
+        poses = planes.new_zeros(samples, 4, columns, rows)
+
+        def actions(poses: Tensor) -> Tensor:
+            there = poses.repeat_interleave(3, 1)
+            found = nn.functional.conv2d(poses, values, padding=1) + own * there + added
+            return found.reshape(samples, 4, 3, columns, rows)
+
+        for _ in range(columns * rows if iterations is None else iterations):
+            poses = actions(poses).amax(2).clamp(max=0.0) * free
+        slope, offset = self.critic
+        return self.log_scale.exp() * actions(poses), torch.tanh(0.5 * (slope * poses + offset))
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, Policy]:

@@ -11,6 +11,7 @@ mod logic;
 mod machine;
 mod monitor;
 mod policy;
+mod reach_avoid;
 mod trace;
 mod worlds;
 
@@ -38,6 +39,8 @@ mod native {
     use crate::monitor::{Monitor, Step};
     #[pymodule_export]
     use crate::policy::Policy;
+    #[pymodule_export]
+    use crate::reach_avoid::ReachAvoidPolicy;
     #[pymodule_export]
     use crate::trace::{Recorder, Trace, TraceReader, read_signature, read_traces, write_traces};
     #[pymodule_export]

@@ -168,7 +168,7 @@ impl Policy {
 }
 
 /// Of a file that cannot be read, or is not what it should be.
-fn problem(error: &form_rl::Error) -> PyErr {
+pub(crate) fn problem(error: &form_rl::Error) -> PyErr {
     let errno = match error {
         form_rl::Error::Io { source, .. } => source.raw_os_error(),
         _ => None,

@@ -7,7 +7,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Machines", &["show", "check", "diff", "ground", "convert"]),
     ("Traces", &["learn", "traces", "record"]),
     ("Worlds", &["tasks", "run", "draw", "play"]),
-    ("Training", &["train", "eval", "transfer", "report"]),
+    (
+        "Training",
+        &["train", "eval", "transfer", "report", "pretrain"],
+    ),
     (
         "The program",
         &["reproduce", "bench", "doctor", "completions", "man"],

@@ -18,6 +18,7 @@ mod learn;
 mod man;
 mod output;
 mod play;
+mod pretrain;
 mod record;
 mod report;
 mod reproduce;
@@ -58,6 +59,7 @@ enum Command {
     Play(play::Args),
     Run(run::Args),
     Train(train::Args),
+    Pretrain(pretrain::Args),
     Eval(eval::Args),
     Transfer(transfer::Args),
     Report(report::Args),
@@ -116,6 +118,7 @@ fn run(command: &Command) -> u8 {
         Command::Play(args) => play::run(args),
         Command::Run(args) => run::run(args),
         Command::Train(args) => train::run(args),
+        Command::Pretrain(args) => pretrain::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Transfer(args) => transfer::run(args),
         Command::Report(args) => report::run(args),

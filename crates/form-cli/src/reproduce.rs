@@ -201,15 +201,23 @@ pub fn run(args: &Args) -> Result<Answer> {
 
 /// Carries out machines without training.
 fn zero_shot(args: &Args) -> Result<Answer> {
-    let mut policies = vec![ReachAvoidPolicy::ideal()];
+    let mut policies = vec![ReachAvoidPolicy::shipped()];
     for path in &args.policy {
         policies.push(ReachAvoidPolicy::open(path)?);
+    }
+    let mut command = "form reproduce zero-shot".to_owned();
+    for path in &args.policy {
+        command += &format!(" --policy {}", output::quoted(path));
+    }
+    if let Some(maps) = args.maps {
+        command += &format!(" --maps {maps}");
     }
     let out = (args.out.clone()).unwrap_or_else(|| PathBuf::from("results/zero-shot"));
     let interrupt = input::interrupt()?;
     let experiment = ZeroShot {
         policies,
         maps: args.maps.unwrap_or(200),
+        command,
         interrupt: &interrupt,
     };
     let (rows, complete) = experiment.carry_out(&out, &|line| output::remark(line))?;

@@ -143,7 +143,7 @@ pub fn run(args: &Args) -> Result<Answer> {
 fn policy(path: Option<&Path>) -> Result<ReachAvoidPolicy> {
     Ok(match path {
         Some(path) => ReachAvoidPolicy::open(path)?,
-        None => ReachAvoidPolicy::ideal(),
+        None => ReachAvoidPolicy::shipped(),
     })
 }
 

@@ -83,12 +83,6 @@ pub enum Error {
         what: &'static str,
     },
 
-    /// An environment without a room.
-    #[error(
-        "the environment does not say where its walls are (`Environment::room`): reach-avoid policies need a map"
-    )]
-    NoRoom,
-
     /// An atom whose cells an environment does not know.
     #[error(
         "the environment cannot say in which cells `{atom}` is observed (`Environment::cells_of`): reach-avoid policies need a map of all atoms"

@@ -7,6 +7,7 @@
 //! - A [`Session`] trains in a [`RunFolder`] and resumes a stopped run there; a [`Display`] shows its progress.
 //! - A [`SavedRun`] is what is left: [`evaluate`] measures its policies, [`begin_transfer`] takes them to another task, a
 //!   [`Recording`] shows an episode, and [`write_report`] makes a page of runs.
+//! - [`Pretraining`] trains the one policy for all sub-tasks of all machines.
 //!
 //! A small run, and its table:
 //!
@@ -39,6 +40,7 @@ mod game_setup;
 mod letters;
 mod metrics;
 mod play_callback;
+mod pretrain;
 mod reach_avoid;
 mod recording;
 mod report;
@@ -56,6 +58,9 @@ pub use evaluate::{Evaluation, EvaluationPlan, Failures, evaluate, evaluate_with
 pub use letters::Letters;
 pub use metrics::{MetricsRow, PoliciesRow, TimingsRow, read_rows};
 pub use play_callback::PlayCallback;
+pub use pretrain::{
+    PretrainConfig, PretrainResult, PretrainRow, Pretraining, SubTaskEvaluation, evaluate_policy,
+};
 pub use reach_avoid::{ReachAvoidAgent, ReachAvoidPlan, ReachAvoidRuns, world_for};
 pub use recording::{EpisodeRequest, Recording};
 pub use report::{LivePage, LivePort, Showing, write_report};

@@ -148,7 +148,7 @@ impl Bundle {
     }
 
     /// The bytes of a file with all arrays, and a description in the metadata under `key`.
-    pub(crate) fn to_bytes<T: Serialize>(
+    pub(crate) fn into_bytes<T: Serialize>(
         mut self,
         key: &str,
         description: &T,
@@ -168,7 +168,7 @@ impl Bundle {
         };
         // A pipe or device would be replaced by a file.
         refuse_pipes(path).map_err(io)?;
-        let file = self.to_bytes(key, description);
+        let file = self.into_bytes(key, description);
         let file = file.map_err(|source| Error::Damaged {
             path: path.to_owned(),
             source,

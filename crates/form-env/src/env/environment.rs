@@ -5,7 +5,6 @@ use rand::Rng;
 
 use super::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::Result;
-use crate::grid::room::Room;
 
 /// A labelled environment: its labels are the atoms that a step makes true.
 ///
@@ -47,14 +46,9 @@ pub trait Environment: Send + Sync {
         None
     }
 
-    /// All cells in which an atom is observed, if the environment knows them: none, one, or several. With them and the
-    /// [room](Self::room), a [`Planner`](crate::Planner) turns machines into cells to reach and to avoid.
+    /// All cells in which an atom is observed, if the environment knows them: none, one, or several. With them and
+    /// the walls of a room, a [`Planner`](crate::Planner) turns machines into cells to reach and to avoid.
     fn cells_of(&self, atom: AtomId) -> Option<Vec<Cell>> {
         self.cell_of(atom).map(|cell| vec![cell])
-    }
-
-    /// The room with its walls, where there is one.
-    fn room(&self) -> Option<&Room> {
-        None
     }
 }

@@ -3,6 +3,7 @@
 use super::pose::Direction;
 use super::room::Room;
 use crate::env::spec::Cell;
+use crate::error::{Error, Result};
 
 /// A sub-task in a room. Cells are numbered by column: `x * height + y`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +26,22 @@ impl ReachAvoid {
             reach: none.clone(),
             avoid: none,
         }
+    }
+
+    /// Nothing to reach and nothing to avoid between these walls, given by number of the cell; they go all around.
+    pub fn from_walls(width: usize, height: usize, walls: &[bool]) -> Result<Self> {
+        let symbol = |x: usize, y: usize| if walls[x * height + y] { '#' } else { '.' };
+        if walls.len() != width * height {
+            let problem = format!("{} walls for {width} × {height} cells", walls.len());
+            return Err(Error::Room(problem));
+        }
+        let row = |y: usize| (0..width).map(|x| symbol(x, y)).collect::<String>();
+        let mut rows: Vec<String> = (0..height).map(row).collect();
+        // Where the goal of a room is makes no difference here.
+        if let Some(row) = rows.iter_mut().find(|row| row.contains('.')) {
+            *row = row.replacen('.', "G", 1);
+        }
+        Ok(Self::new(&Room::from_rows(&rows)?))
     }
 
     /// The number of columns.

@@ -23,9 +23,8 @@ pub struct LabelMap {
 }
 
 impl LabelMap {
-    /// Where the atoms of an environment are. Fails where it has no room, or cannot say where one of its atoms is.
-    pub fn of(environment: &dyn Environment) -> Result<Self> {
-        let room = environment.room().ok_or(Error::NoRoom)?;
+    /// Where the atoms of an environment in this room are. Fails where it cannot say where one of its atoms is.
+    pub fn of(environment: &dyn Environment, room: &Room) -> Result<Self> {
         let mut labels = vec![AtomSet::new(); room.walls().len()];
         for atom in environment.signature().ids() {
             let cells = environment.cells_of(atom);

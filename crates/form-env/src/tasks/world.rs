@@ -13,7 +13,6 @@ use crate::env::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::{Error, Result};
 use crate::grid::map::Map;
 use crate::grid::pose::{Direction, Pose};
-use crate::grid::room::Room;
 use crate::grid::rules::Action;
 use crate::grid::view::View;
 
@@ -226,9 +225,5 @@ impl Environment for GridWorld {
 
     fn cells_of(&self, atom: AtomId) -> Option<Vec<Cell>> {
         Some(self.task.cells_of(&self.map, atom))
-    }
-
-    fn room(&self) -> Option<&Room> {
-        Some(self.task.room())
     }
 }

@@ -306,7 +306,7 @@ fn planes_of_the_papers_tasks() {
     let mut text = String::new();
     for task in builtin_tasks() {
         let mut world = world(&task, 0);
-        let map = LabelMap::of(&world).unwrap();
+        let map = LabelMap::of(&world, task.room()).unwrap();
         text += &format!("{}\n\n", task.name());
         for (object, y) in task.objects().iter().zip(0..) {
             let atom = task.signature().id_of_text(&object.atom()).unwrap();
@@ -342,7 +342,7 @@ fn planes_of_the_papers_tasks() {
 fn atoms_are_placed_where_they_are_observed() {
     for task in builtin_tasks() {
         let world = world(&task, 3);
-        let map = LabelMap::of(&world).unwrap();
+        let map = LabelMap::of(&world, task.room()).unwrap();
         let mut placed = 0;
         for atom in task.signature().ids() {
             let cells = world.cells_of(atom).unwrap();
@@ -362,11 +362,10 @@ fn atoms_are_placed_where_they_are_observed() {
     }
 }
 
-/// An environment that has a room or not, and knows where its one atom is or not.
+/// An environment that does not know where its one atom is.
 struct Bare {
     signature: Signature,
     spec: Spec,
-    room: Option<Room>,
 }
 
 impl Environment for Bare {
@@ -399,22 +398,16 @@ impl Environment for Bare {
     fn cells_of(&self, _: AtomId) -> Option<Vec<Cell>> {
         None
     }
-
-    fn room(&self) -> Option<&Room> {
-        self.room.as_ref()
-    }
 }
 
 #[test]
 fn environments_that_cannot_place_their_atoms_are_refused() {
-    let bare = |room| Bare {
+    let bare = Bare {
         signature: Signature::parse(["door(d1)"]).unwrap(),
         spec: Spec::default(),
-        room,
     };
-    let error = LabelMap::of(&bare(None)).unwrap_err();
-    assert!(matches!(error, Error::NoRoom), "{error}");
-    let error = LabelMap::of(&bare(Some(Room::paper()))).unwrap_err();
+    let error = LabelMap::of(&bare, &Room::paper()).unwrap_err();
+    assert!(matches!(error, Error::Unplaceable { .. }));
     assert!(error.to_string().contains("`door(d1)`"), "{error}");
 }
 

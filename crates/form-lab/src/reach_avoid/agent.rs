@@ -11,9 +11,10 @@ use rand::{Rng, RngExt};
 #[derive(Clone, Debug)]
 pub struct ReachAvoidAgent<'a> {
     policy: &'a ReachAvoidPolicy,
+    shield: bool,
     planner: Planner,
     monitor: Monitor,
-    /// By number of the plan.
+    /// By number of the plan, without shield.
     values: Vec<Option<ActionValues>>,
     /// The number of the plan, until something is observed.
     plan: Option<usize>,
@@ -29,11 +30,19 @@ impl<'a> ReachAvoidAgent<'a> {
     pub fn with_planner(policy: &'a ReachAvoidPolicy, planner: Planner) -> Self {
         Self {
             policy,
+            shield: policy.has_shield(),
             monitor: Monitor::new(planner.machine()),
             planner,
             values: Vec::new(),
             plan: None,
         }
+    }
+
+    /// The same agent with a shield, or without: it never goes forward onto a cell to avoid.
+    #[must_use]
+    pub fn with_shield(mut self, shield: bool) -> Self {
+        self.shield = shield;
+        self
     }
 
     /// Starts a new episode on the same map.
@@ -92,22 +101,28 @@ impl<'a> ReachAvoidAgent<'a> {
         if self.values.len() <= number {
             self.values.resize(number + 1, None);
         }
+        let sub_task = &self.planner.plan_of_number(number).sub_task;
         let values = self.values[number].get_or_insert_with(|| {
-            let sub_task = &self.planner.plan_of_number(number).sub_task;
-            self.policy.evaluate(sub_task)
+            // The shield is applied below, so that both ways share the values.
+            self.policy.clone().with_shield(false).evaluate(sub_task)
         });
-        if choice == Choice::Greedy {
-            return values.greedy(cell, direction);
+        let mut probabilities = values.probabilities(cell, direction);
+        if self.shield && sub_task.avoid()[sub_task.number(sub_task.ahead(cell, direction))] {
+            probabilities[Action::Forward as usize] = 0.0;
         }
-        let mut drawn: f32 = random.random();
-        let probabilities = values.probabilities(cell, direction);
+        let total: f32 = probabilities.iter().sum();
+        let mut drawn = total * random.random::<f32>();
+        let mut likeliest = Action::Left;
         for (action, probability) in Action::ALL.iter().zip(probabilities) {
+            if probability > probabilities[likeliest as usize] {
+                likeliest = *action;
+            }
             drawn -= probability;
-            if drawn < 0.0 {
+            if choice != Choice::Greedy && drawn < 0.0 {
                 return *action;
             }
         }
-        // Rounding: the probabilities may sum to a little less than 1.
-        values.greedy(cell, direction)
+        // For sampled actions only by rounding: the probabilities may sum to a little less than their total.
+        likeliest
     }
 }

@@ -160,15 +160,24 @@ impl ReachAvoidPlan {
         planner: Planner,
         number: u64,
     ) -> Result<(Episode, Planner)> {
-        let mut random = generator(
-            self.seed,
-            Stream::Episode {
-                world: number,
-                episode: 0,
-            },
-        );
-        let mut world = start.clone();
         let mut agent = ReachAvoidAgent::with_planner(policy, planner);
+        let episode = self.play_agent(&mut agent, start, number)?;
+        Ok((episode, agent.into_planner()))
+    }
+
+    fn play_agent(
+        &self,
+        agent: &mut ReachAvoidAgent<'_>,
+        start: &GridWorld,
+        number: u64,
+    ) -> Result<Episode> {
+        let stream = Stream::Episode {
+            world: number,
+            episode: 0,
+        };
+        let mut random = generator(self.seed, stream);
+        let mut world = start.clone();
+        agent.reset();
         let mut actions = Vec::new();
         let mut state: StateId = agent.monitor().state();
         while !world.outcome().is_over() {
@@ -178,7 +187,7 @@ impl ReachAvoidPlan {
             agent.observe(world.labels());
             actions.push(action as u8);
         }
-        let episode = Episode {
+        Ok(Episode {
             world: usize::try_from(number)?,
             number: 0,
             total_reward: f64::from(u8::from(world.outcome() == EpisodeOutcome::Goal)),
@@ -186,8 +195,7 @@ impl ReachAvoidPlan {
             actions,
             state,
             counterexample: None,
-        };
-        Ok((episode, agent.into_planner()))
+        })
     }
 }
 
@@ -203,26 +211,62 @@ impl ReachAvoidRuns {
         policy: &ReachAvoidPolicy,
         callback: PlayCallback<'_>,
     ) -> Result<Option<Evaluation>> {
+        let found = self.evaluate_with_shields(policy, &[policy.has_shield()], callback)?;
+        Ok(found.and_then(|mut found| found.pop()))
+    }
+
+    /// The success of a policy without and with shield, for little more than one of them; nothing if it was interrupted.
+    pub fn evaluate_both(
+        &self,
+        policy: &ReachAvoidPolicy,
+        callback: PlayCallback<'_>,
+    ) -> Result<Option<Vec<Evaluation>>> {
+        self.evaluate_with_shields(policy, &[false, true], callback)
+    }
+
+    fn evaluate_with_shields(
+        &self,
+        policy: &ReachAvoidPolicy,
+        shields: &[bool],
+        callback: PlayCallback<'_>,
+    ) -> Result<Option<Vec<Evaluation>>> {
         let (done, steps) = (AtomicUsize::new(0), AtomicU64::new(0));
-        let play = |(number, prepared): (usize, &Prepared)| -> Result<Option<Episode>> {
+        let play = |(number, prepared): (usize, &Prepared)| -> Result<Option<Vec<Episode>>> {
             if callback.is_interrupted() {
                 return Ok(None);
             }
-            let planner = prepared.planner.clone();
-            let (episode, _) = (self.plan).play(policy, &prepared.world, planner, number as u64)?;
+            let mut agent = ReachAvoidAgent::with_planner(policy, prepared.planner.clone());
+            let mut episodes = Vec::new();
+            for shield in shields {
+                agent = agent.with_shield(*shield);
+                let episode = (self.plan).play_agent(&mut agent, &prepared.world, number as u64)?;
+                steps.fetch_add(episode.steps() as u64, Ordering::Relaxed);
+                episodes.push(episode);
+            }
             callback.report(PlayProgress {
                 episodes: done.fetch_add(1, Ordering::Relaxed) + 1,
                 of: self.prepared.len(),
-                steps: steps.fetch_add(episode.steps() as u64, Ordering::Relaxed),
+                steps: steps.load(Ordering::Relaxed),
             });
-            Ok(Some(episode))
+            Ok(Some(episodes))
         };
-        let played: Option<Vec<Episode>> = (self.prepared.par_iter().enumerate())
-            .map(|(number, prepared)| play((number, prepared)))
+        let played: Option<Vec<Vec<Episode>>> = (self.prepared.par_iter().enumerate())
+            .map(play)
             .collect::<Result<_>>()?;
         let Some(played) = played else {
             return Ok(None);
         };
+        let of_shield = |i: usize| -> Vec<Episode> {
+            (played.iter().map(|episodes| episodes[i].clone())).collect()
+        };
+        Ok(Some(
+            (0..shields.len())
+                .map(|i| self.count(&of_shield(i)))
+                .collect(),
+        ))
+    }
+
+    fn count(&self, played: &[Episode]) -> Evaluation {
         let plan = EvaluationPlan {
             split: self.plan.split,
             episodes: self.plan.episodes,
@@ -230,14 +274,14 @@ impl ReachAvoidRuns {
             seed: self.plan.seed,
         };
         let starts: Vec<Start> = self.prepared.iter().map(|one| one.start).collect();
-        let mut evaluation = count(&plan, &played);
+        let mut evaluation = count(&plan, played);
         let random = self.prepared.iter().filter(|one| one.random).count();
         evaluation.random = Some(random as f64 / self.prepared.len().max(1) as f64);
         let limit = u64::from(self.plan.task.steps());
-        evaluation.compare(&played, &starts, Some(limit));
+        evaluation.compare(played, &starts, Some(limit));
         let machine = self.plan.machine.machine();
-        evaluation.failures = Failures::of(&played, &starts, Some(machine)).failing();
-        Ok(Some(evaluation))
+        evaluation.failures = Failures::of(played, &starts, Some(machine)).failing();
+        evaluation
     }
 }
 

@@ -57,7 +57,7 @@ impl RunFolder {
 
     /// Creates the folder of a new run. `prepare` writes files that the run needs; the configuration comes last. Refuses a folder
     /// that holds a run, or what is left of one.
-    pub(super) fn create_with(
+    pub(crate) fn create_with(
         path: &Path,
         config: &str,
         prepare: impl FnOnce(&Self) -> Result<()>,

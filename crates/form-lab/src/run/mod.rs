@@ -15,6 +15,7 @@ mod saved_run;
 mod session;
 
 pub use self::folder::RunFolder;
+pub(crate) use self::folder::{LATEST, TrainingLock};
 pub use self::result::RunResult;
 pub use self::saved_run::SavedRun;
 pub(crate) use self::saved_run::read_checkpoint;

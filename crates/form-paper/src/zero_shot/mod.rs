@@ -66,6 +66,8 @@ pub struct ZeroShot<'a> {
     pub policies: Vec<ReachAvoidPolicy>,
     /// Maps per machine.
     pub maps: usize,
+    /// The command, to name in the tables.
+    pub command: String,
     /// Stops the work when it is set.
     pub interrupt: &'a AtomicBool,
 }
@@ -97,7 +99,7 @@ impl ZeroShot<'_> {
         }
         if complete {
             write_rows(folder, rows.iter())?;
-            let text = zero_shot_tables(&rows, &self.command());
+            let text = zero_shot_tables(&rows, &self.command);
             write_atomically(&folder.join(TABLES), text.as_bytes())?;
         }
         Ok((rows, complete))
@@ -124,38 +126,34 @@ impl ZeroShot<'_> {
         let mut prepared = None;
         let mut rows = Vec::new();
         for policy in &self.policies {
-            for shield in [false, true] {
-                let policy_name = describe(policy)?;
-                let known = (group, name.to_owned(), policy_name.clone(), shield);
-                if let Some(row) = kept.remove(&known) {
-                    rows.push(row);
-                    continue;
-                }
-                if prepared.is_none() {
-                    prepared = plan.clone().prepare(callback)?;
-                }
-                let Some(runs) = &prepared else {
-                    return Ok(None);
-                };
-                let policy = policy.clone().with_shield(shield);
-                let Some(evaluation) = runs.evaluate(&policy, callback)? else {
-                    return Ok(None);
-                };
+            let described = describe(policy)?;
+            let known = [false, true]
+                .map(|shield| kept.remove(&(group, name.to_owned(), described.clone(), shield)));
+            if let [Some(without), Some(with)] = known {
+                rows.extend([without, with]);
+                continue;
+            }
+            if prepared.is_none() {
+                prepared = plan.clone().prepare(callback)?;
+            }
+            let Some(runs) = &prepared else {
+                return Ok(None);
+            };
+            let Some(found) = runs.evaluate_both(policy, callback)? else {
+                return Ok(None);
+            };
+            for (evaluation, shield) in found.into_iter().zip([false, true]) {
                 rows.push(ZeroShotRow {
                     group,
                     name: name.to_owned(),
                     states,
-                    policy: policy_name,
+                    policy: described.clone(),
                     shield,
                     evaluation,
                 });
             }
         }
         Ok(Some(rows))
-    }
-
-    fn command(&self) -> String {
-        format!("form reproduce zero-shot --maps {}", self.maps)
     }
 }
 

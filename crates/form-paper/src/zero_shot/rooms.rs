@@ -69,7 +69,7 @@ fn room(side: usize, walls: Walls) -> Result<Room> {
             Walls::None => false,
             Walls::Every(part) => {
                 let door = |along: usize| along % part == part / 2;
-                x % part == 0 && !door(y) || y % part == 0 && !door(x)
+                x.is_multiple_of(part) && !door(y) || y.is_multiple_of(part) && !door(x)
             }
             Walls::Pillars => x.is_multiple_of(3) && y.is_multiple_of(3),
         };

@@ -56,6 +56,7 @@ fn a_small_experiment_is_kept_and_goes_on() {
     let experiment = ZeroShot {
         policies: vec![ReachAvoidPolicy::ideal()],
         maps: 1,
+        command: "form reproduce zero-shot --maps 1".to_owned(),
         interrupt: &interrupt,
     };
     let (rows, complete) = experiment.carry_out(folder.path(), &|_| {}).unwrap();

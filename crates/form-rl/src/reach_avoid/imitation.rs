@@ -73,6 +73,17 @@ impl Default for ImitationConfig {
     }
 }
 
+impl ImitationConfig {
+    /// The same with this number of updates, shared among the phases as before.
+    #[must_use]
+    pub fn with_iterations(mut self, iterations: u64) -> Self {
+        let all: u64 = self.phases.iter().sum();
+        let [backups, refit, _] = self.phases.map(|updates| iterations * updates / all.max(1));
+        self.phases = [backups, refit, iterations - backups - refit];
+        self
+    }
+}
+
 /// Training in progress.
 #[derive(Clone, Debug)]
 pub struct Imitation {
@@ -204,9 +215,11 @@ impl Imitation {
         }
         if phase > 0 {
             // Weights that the penalty has set to 0 stay there.
-            for place in VALUES.start..PLANE.end {
-                if self.weights[place] == 0.0 {
-                    gradient[place] = 0.0;
+            let kernels = VALUES.start..PLANE.end;
+            let weights = &self.weights[kernels.clone()];
+            for (slope, weight) in gradient[kernels].iter_mut().zip(weights) {
+                if *weight == 0.0 {
+                    *slope = 0.0;
                 }
             }
         }

@@ -157,7 +157,7 @@ impl ReachAvoidPolicy {
 
     /// The bytes of its file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let bytes = self.bundle().to_bytes(ORIGIN, &self.origin);
+        let bytes = self.bundle().into_bytes(ORIGIN, &self.origin);
         bytes.map_err(|source| Error::Damaged {
             path: "the policy".into(),
             source,

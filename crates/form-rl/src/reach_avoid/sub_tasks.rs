@@ -11,7 +11,7 @@ use crate::Result;
 pub struct SubTasks {
     /// The rooms that half of the sub-tasks are in; may be empty.
     pub rooms: Vec<Room>,
-    /// The sides of the rooms that are drawn for the others: from the first to the second number of cells.
+    /// The sides of the rooms that are drawn for the others: from the first to the second number of cells. If 0, all are in given rooms.
     pub sides: (usize, usize),
 }
 
@@ -25,6 +25,22 @@ pub struct SubTask {
 }
 
 impl SubTasks {
+    /// Sub-tasks in this room only.
+    pub fn of_room(room: Room) -> Self {
+        Self {
+            rooms: vec![room],
+            sides: (0, 0),
+        }
+    }
+
+    /// Sub-tasks in drawn rooms with sides from the first to the second number of cells.
+    pub fn of_sides(least: usize, most: usize) -> Self {
+        Self {
+            rooms: Vec::new(),
+            sides: (least, most),
+        }
+    }
+
     /// Draws the sub-task of a stream: one that some pose has a way to solve.
     pub fn draw(&self, seed: u64, stream: Stream) -> Result<SubTask> {
         let mut random = generator(seed, stream);

@@ -23,7 +23,7 @@ struct Small {
     settings: &'static [&'static str],
 }
 
-const SMALL: [Small; 6] = [
+const SMALL: [Small; 7] = [
     Small {
         command: "train",
         options: &[
@@ -46,6 +46,11 @@ const SMALL: [Small; 6] = [
             "evaluation.episodes=2",
             "evaluation.final_episodes=2",
         ],
+    },
+    Small {
+        command: "pretrain",
+        options: &[("--iterations", "9"), ("--sub-tasks", "5")],
+        settings: &[],
     },
     Small {
         command: "transfer",
