@@ -175,7 +175,9 @@ impl Explorer {
             () => random.random_bool(self.survival(observation)),
         };
         let mut candidates: Vec<&AtomSet> = observations.iter().filter(&mut sensible).collect();
-        if self.choice != ExplorationChoice::Uniform {
+        // Half of the choices before the first goal are random: counting alone goes through all orders of a few objects first.
+        let counting = self.can_accept || random.random_bool(0.5);
+        if counting && self.choice != ExplorationChoice::Uniform {
             let count = |observation: &AtomSet| {
                 let in_state = (monitor.state(), observation.clone());
                 let here = self.tried.get(&situation(monitor, observation));

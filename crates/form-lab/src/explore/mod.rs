@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use form_core::{Atom, BoundMachine, Trace};
+use form_core::{Atom, BoundMachine, Kind, Trace};
 use form_env::{Random, Worlds};
 use form_learn::learnable_atoms;
 use form_rl::{Navigator, ReachAvoidPolicy};
@@ -106,7 +106,9 @@ impl<W: Worlds> Exploration<W> {
             )?;
             let number = self.add(&walked.trace);
             let machine = self.explorer.machine();
-            let refutes = walked.trace.disagreement(machine).is_some();
+            // Without a goal no machine is learnt: dead ends are remembered, and the walks go on.
+            let learnable = self.traces.iter().any(|trace| trace.kind() == Kind::Goal);
+            let refutes = learnable && walked.trace.disagreement(machine).is_some();
             let found = match self.state.shrinking.is_active() {
                 true => (self.state.shrinking).add(&self.traces, number, refutes),
                 false if refutes => {

@@ -30,13 +30,11 @@ impl Shrinking {
         self.trace.is_some()
     }
 
-    /// Begins with a counterexample of this number, if it is long and something ended it. Without a goal no machine is learnt, so there
-    /// is nothing to shrink for.
+    /// Begins with a counterexample of this number, if it is long and something ended it.
     pub(crate) fn begin(&mut self, traces: &[Trace], number: usize) {
         let trace = &traces[number];
         let length = trace.steps().len();
-        let goal_known = traces.iter().any(|trace| trace.kind() == Kind::Goal);
-        if trace.kind() != Kind::Incomplete && goal_known && length > SHORT {
+        if trace.kind() != Kind::Incomplete && length > SHORT {
             *self = Self {
                 trace: Some(number),
                 part: length / 2,
