@@ -143,7 +143,7 @@ mod tests {
             traces,
         };
         let interrupt = Arc::new(AtomicBool::new(false));
-        let budget = Budget::default().with_interrupt(&interrupt);
+        let budget = Budget::default().with_cancellation(&interrupt);
         let mut cegis = Cegis::new(&problem, 1, &budget).unwrap();
         let mut bounds = Bounds::default();
         let Solved::Sat(candidate) = cheapest(&mut cegis, &problem, &mut bounds, None) else {

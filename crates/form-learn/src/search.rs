@@ -84,12 +84,20 @@ impl Search {
         if let Some(best) = above.reached(self.states) {
             self.bounds.improve(&best);
         }
+        if let Some(best) = &self.bounds.incumbent {
+            budget.found(best);
+        }
         if !self.chains {
             match chains(problem, self.states, budget) {
                 Chains::Best(learnt) => return Ok(Some(learnt)),
                 // Whatever there is has one more edge or literal.
                 Chains::None => self.bounds.raise(2 * self.states + 1),
-                Chains::Unknown => {}
+                Chains::Unknown(best) => {
+                    if let Some(best) = best {
+                        budget.found(&best);
+                        self.bounds.improve(&best);
+                    }
+                }
             }
             self.chains = true;
         }
@@ -117,6 +125,7 @@ impl Search {
         match (found, &mut self.cegis) {
             (Solved::Unsat, _) => Ok(None),
             (Solved::Sat(candidate), Some(cegis)) => {
+                budget.found(&candidate.learnt);
                 cegis.encoding().set_budget(budget);
                 break_ties(cegis, problem, &mut self.bounds, candidate, budget).map(Some)
             }
@@ -166,7 +175,7 @@ impl Search {
         };
         let needs_proof = self.bounds.incumbent.is_none();
         let (answer, proof) = std::thread::scope(|scope| {
-            let (for_prover, flag) = (budget.with_interrupt(&over), refuted.clone());
+            let (for_prover, flag) = (budget.with_cancellation(&over), refuted.clone());
             let proof = scope.spawn(move || {
                 let mut proof = Solved::Unknown;
                 while needs_proof && for_prover.exhausted().is_none() {
@@ -180,7 +189,7 @@ impl Search {
             });
             // However this ends, also by a panic, the other thread is told to end too.
             let at_end = SetOnDrop(over);
-            let budget = budget.with_interrupt(&refuted);
+            let budget = budget.with_cancellation(&refuted);
             let mut conflicts = FIRST_CONFLICTS;
             let mut answer = Solved::Unknown;
             while budget.exhausted().is_none() && matches!(answer, Solved::Unknown) {
@@ -251,6 +260,7 @@ impl Search {
         });
         match prover.solve(problem, &[], few_calls) {
             Solved::Sat(candidate) => {
+                budget.found(&candidate.learnt);
                 self.bounds.improve(&candidate.learnt);
                 Solved::Sat(())
             }
