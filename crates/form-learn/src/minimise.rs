@@ -32,7 +32,7 @@ impl Bounds {
     }
 }
 
-/// The cheapest machine, from the lower bound upwards; with a conflict budget, one step of the bound.
+/// The cheapest machine, from the lower bound upwards; with a conflict budget for each call, a few steps of the bound.
 pub(crate) fn cheapest(
     cegis: &mut Cegis,
     problem: &Problem,
@@ -44,13 +44,15 @@ pub(crate) fn cheapest(
         conflicts,
         calls: usize::MAX,
     });
+    let mut steps = 0;
     loop {
         let bound = cegis.encoding().at_most(Measure::Cost, bounds.lower);
         match cegis.solve(problem, &bound, budget) {
             Solved::Unsat if cegis.encoding().core_has(&bound) => bounds.lower += 1,
             answer => return answer,
         }
-        if budget.is_some() {
+        steps += 1;
+        if budget.is_some() && steps == STEPS {
             return Solved::Unknown;
         }
     }
@@ -115,6 +117,8 @@ pub(crate) fn break_ties(
     }
 }
 
+/// How many steps of the bound are taken at a time.
+const STEPS: usize = 8;
 /// How many machines of the same cost are enumerated.
 const ENUMERATED: usize = 8;
 

@@ -103,11 +103,12 @@ impl Search {
         }
         above.chains(problem, self.states, budget);
         // Mostly the relaxation refutes a number of states at once. Where a chain has more states, these are probably too few.
-        let at_first = match above.best.is_some() {
-            true => LIKELY,
-            false => AT_FIRST,
+        let (conflicts, calls) = match above.best.is_some() {
+            true => (LIKELY, usize::MAX),
+            false => (AT_FIRST, CALLS),
         };
-        if matches!(self.prove(problem, Some(at_first), budget), Solved::Unsat) {
+        let proof = self.prove(problem, Some(conflicts), calls, budget);
+        if matches!(proof, Solved::Unsat) {
             return Ok(None);
         }
         let mut found = self.in_turn(problem, above, 1, budget);
@@ -150,7 +151,8 @@ impl Search {
                 Solved::Unknown => {}
                 answer => return answer,
             }
-            if matches!(self.prove(problem, Some(conflicts), budget), Solved::Unsat) {
+            let proof = self.prove(problem, Some(conflicts), usize::MAX, budget);
+            if matches!(proof, Solved::Unsat) {
                 return Solved::Unsat;
             }
             self.look_above(problem, above, conflicts, budget);
@@ -179,7 +181,7 @@ impl Search {
             let proof = scope.spawn(move || {
                 let mut proof = Solved::Unknown;
                 while needs_proof && for_prover.exhausted().is_none() {
-                    proof = prover.prove(problem, None, &for_prover);
+                    proof = prover.prove(problem, None, usize::MAX, &for_prover);
                     if !matches!(proof, Solved::Unknown) {
                         break;
                     }
@@ -234,8 +236,15 @@ impl Search {
         cheapest(cegis, problem, &mut self.bounds, Some(conflicts))
     }
 
-    /// The proof that there is no machine. `Sat`: there is one, now in the bounds.
-    fn prove(&mut self, problem: &Problem, conflicts: Option<i32>, budget: &Budget) -> Solved<()> {
+    /// The proof that there is no machine, with at most this number of calls for the relaxation. `Sat`: there is one, now in the
+    /// bounds.
+    fn prove(
+        &mut self,
+        problem: &Problem,
+        conflicts: Option<i32>,
+        calls: usize,
+        budget: &Budget,
+    ) -> Solved<()> {
         if self.bounds.incumbent.is_some() {
             return Solved::Unknown;
         }
@@ -244,7 +253,7 @@ impl Search {
                 self.relaxation = Relaxation::new(problem, self.states, budget);
             }
             if let Some(relaxation) = &mut self.relaxation {
-                match relaxation.solve(problem, conflicts, budget) {
+                match relaxation.solve(problem, conflicts, calls, budget) {
                     Solved::Sat(()) => self.has_table = true,
                     answer => return answer,
                 }
@@ -285,5 +294,5 @@ const AT_FIRST: i32 = 500;
 const LIKELY: i32 = 30_000;
 /// The conflicts of the first calls for a question.
 const FIRST_CONFLICTS: i32 = 2000;
-/// The most solver calls in a row for a machine of any cost.
+/// The most solver calls in a row for a machine of any cost, and for the relaxation at first.
 const CALLS: usize = 4;

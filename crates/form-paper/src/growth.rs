@@ -36,7 +36,7 @@ pub enum MachineFamily {
     Chain,
     /// The same, and lava in the last state is a dead end.
     DeadEnd,
-    /// Two rows of sub-tasks: the first object seen, blue or red, decides which.
+    /// Two rows of sub-tasks before the goal: the first object seen, blue or red, decides which.
     Branches,
     /// Sub-tasks in a row, and lava in the last state leads back to the first.
     Cycle,
@@ -56,10 +56,10 @@ impl MachineFamily {
         }
     }
 
-    /// The machine with this number of states, at least three.
+    /// The machine with this number of states, at least four.
     pub fn machine(self, states: usize) -> Result<Machine> {
-        if states < 3 {
-            bail!("a machine of a family has at least three states, not {states}");
+        if states < 4 {
+            bail!("a machine of a family has at least four states, not {states}");
         }
         let mut edges = Vec::new();
         let row = |from: usize, to: usize, first: usize| {
@@ -69,20 +69,18 @@ impl MachineFamily {
         let last = states - 1;
         let goal = match self {
             Self::Branches => {
-                let middle = states / 2;
+                // The rows are as long as each other, or the first is longer by one.
+                let second = states / 2 + 1;
+                let red = "exists X. red(X) and not exists X. blue(X)";
                 edges.push((0, 1, "exists X. blue(X)".to_owned()));
-                edges.push((
-                    0,
-                    middle + 1,
-                    "exists X. red(X) and not exists X. blue(X)".to_owned(),
-                ));
-                for (from, formula) in row(1, middle, 1) {
+                edges.push((0, second, red.to_owned()));
+                for (from, formula) in row(1, second, 1) {
+                    let to = if from + 1 == second { last } else { from + 1 };
+                    edges.push((from, to, (*formula).to_owned()));
+                }
+                for (from, formula) in row(second, last, 4) {
                     edges.push((from, from + 1, (*formula).to_owned()));
                 }
-                for (from, formula) in row(middle + 1, last, 4) {
-                    edges.push((from, from + 1, (*formula).to_owned()));
-                }
-                edges.push((middle, states, "goal".to_owned()));
                 "goal"
             }
             _ => {
@@ -151,8 +149,7 @@ impl MachineFamily {
             let mut steps: Vec<AtomSet> = Vec::new();
             let mut kind = Kind::Incomplete;
             while steps.len() < length && kind == Kind::Incomplete {
-                let observation =
-                    AtomSet::from_iter([atoms[random.random_range(0..atoms.len())]]);
+                let observation = AtomSet::from_iter([atoms[random.random_range(0..atoms.len())]]);
                 if steps.last() == Some(&observation) {
                     continue;
                 }
@@ -172,7 +169,10 @@ impl MachineFamily {
                 traces.push(Trace::new(kind, steps));
             }
         }
-        bail!("{EPISODES} episodes have too few traces of {}", self.as_str())
+        bail!(
+            "{EPISODES} episodes have too few traces of {}",
+            self.as_str()
+        )
     }
 }
 
@@ -183,9 +183,13 @@ mod tests {
     #[test]
     fn traces_are_what_the_machine_says() {
         for family in MachineFamily::ALL {
-            for states in [3, 6] {
+            for states in [4, 5, 6] {
                 let traces = family.sample(states, 5, 1).unwrap();
-                let kinds = if family == MachineFamily::DeadEnd { 3 } else { 2 };
+                let kinds = if family == MachineFamily::DeadEnd {
+                    3
+                } else {
+                    2
+                };
                 assert_eq!(traces.len(), 5 * kinds);
                 assert_eq!(family.sample(states, 5, 1).unwrap(), traces);
                 let signature = family.signature().unwrap();

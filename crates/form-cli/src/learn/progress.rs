@@ -11,7 +11,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::report::size;
 use crate::output::{count, remark};
 
-/// The time between two plain lines.
+/// The time before the first plain line, and between two of them.
+const FIRST: Duration = Duration::from_secs(1);
 const PLAIN: Duration = Duration::from_secs(5);
 /// The time between two updates of a live line.
 const LIVE: Duration = Duration::from_millis(200);
@@ -29,13 +30,16 @@ pub fn with_progress<T>(limits: &Limits, work: impl FnOnce(&Limits) -> T) -> T {
         scope.spawn(move || {
             let mut bar = None;
             let live = is_live();
-            let pause = if live { LIVE } else { PLAIN };
+            let mut pause = if live { LIVE } else { FIRST };
             // Ends when the other end of the channel is dropped.
             while waiting.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 let line = line(&progress.status(), start.elapsed());
                 match live {
                     true => bar.get_or_insert_with(live_line).set_message(line),
-                    false => remark(&line),
+                    false => {
+                        remark(&line);
+                        pause = PLAIN;
+                    }
                 }
             }
             if let Some(bar) = bar {

@@ -87,15 +87,17 @@ impl Relaxation {
         }
     }
 
-    /// CEGIS: whether some table is consistent with all traces, with a limit on the conflicts of each solver call.
+    /// CEGIS: whether some table is consistent with all traces, with a limit on the conflicts of each solver call and on the number
+    /// of calls.
     pub(crate) fn solve(
         &mut self,
         problem: &Problem,
         conflicts: Option<i32>,
+        calls: usize,
         budget: &Budget,
     ) -> Solved<()> {
         self.solver.set_budget(budget);
-        loop {
+        for _ in 0..calls {
             self.extend(problem.traces.observations());
             match self.solver.solve(&[], conflicts) {
                 Solved::Sat(()) => {}
@@ -110,6 +112,7 @@ impl Relaxation {
                 problem.plant(&mut self.tree, counterexample);
             }
         }
+        Solved::Unknown
     }
 
     /// Encodes the nodes of the tree that are new since the last call.
