@@ -89,7 +89,7 @@ impl Above {
             return;
         };
         // Any machine will do: the cheapest are the easiest to find, but a bound on the cost may have to be raised first.
-        if let Solved::Sat(candidate) = cheapest(cegis, problem, bounds, Some(conflicts)) {
+        if let Solved::Sat(candidate) = cheapest(cegis, problem, bounds, Some(conflicts), 1) {
             budget.found(&candidate.learnt);
             self.best = Some(candidate.learnt);
             self.searches.clear();

@@ -32,12 +32,14 @@ impl Bounds {
     }
 }
 
-/// The cheapest machine, from the lower bound upwards; with a conflict budget for each call, a few steps of the bound.
+/// The cheapest machine, from the lower bound upwards; with a conflict budget for each call, this number of steps of the
+/// bound.
 pub(crate) fn cheapest(
     cegis: &mut Cegis,
     problem: &Problem,
     bounds: &mut Bounds,
     conflicts: Option<i32>,
+    most_steps: usize,
 ) -> Solved<Candidate> {
     bounds.raise(cegis.encoding().lowest_cost());
     let budget = conflicts.map(|conflicts| ConflictBudget {
@@ -52,7 +54,7 @@ pub(crate) fn cheapest(
             answer => return answer,
         }
         steps += 1;
-        if budget.is_some() && steps == STEPS {
+        if budget.is_some() && steps == most_steps {
             return Solved::Unknown;
         }
     }
@@ -117,8 +119,6 @@ pub(crate) fn break_ties(
     }
 }
 
-/// How many steps of the bound are taken at a time.
-const STEPS: usize = 8;
 /// How many machines of the same cost are enumerated.
 const ENUMERATED: usize = 8;
 
@@ -150,7 +150,7 @@ mod tests {
         let budget = Budget::default().with_cancellation(&interrupt);
         let mut cegis = Cegis::new(&problem, 1, &budget).unwrap();
         let mut bounds = Bounds::default();
-        let Solved::Sat(candidate) = cheapest(&mut cegis, &problem, &mut bounds, None) else {
+        let Solved::Sat(candidate) = cheapest(&mut cegis, &problem, &mut bounds, None, 1) else {
             panic!("there is one")
         };
         let learnt = candidate.learnt.clone();

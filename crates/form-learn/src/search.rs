@@ -223,7 +223,7 @@ impl Search {
         }
     }
 
-    /// The cheapest machine, one step of the bound.
+    /// The cheapest machine, a few steps of the bound.
     fn cheapest(
         &mut self,
         problem: &Problem,
@@ -233,7 +233,7 @@ impl Search {
         let Some(cegis) = Cegis::begin(&mut self.cegis, problem, self.states, budget) else {
             return Solved::Unknown;
         };
-        cheapest(cegis, problem, &mut self.bounds, Some(conflicts))
+        cheapest(cegis, problem, &mut self.bounds, Some(conflicts), STEPS)
     }
 
     /// The proof that there is no machine, with at most this number of calls for the relaxation. `Sat`: there is one, now in the
@@ -294,5 +294,7 @@ const AT_FIRST: i32 = 500;
 const LIKELY: i32 = 30_000;
 /// The conflicts of the first calls for a question.
 const FIRST_CONFLICTS: i32 = 2000;
+/// How many steps of the bound on the cost are taken at a time.
+const STEPS: usize = 8;
 /// The most solver calls in a row for a machine of any cost, and for the relaxation at first.
 const CALLS: usize = 4;
