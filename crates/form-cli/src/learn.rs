@@ -1,12 +1,10 @@
 //! `form learn`: the smallest machine that is consistent with traces.
 
 mod explanation;
+mod progress;
 mod report;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -15,13 +13,15 @@ use form_core::{Dataset, Trace};
 use form_learn::asp::{learn_with_clingo, learn_with_ilasp, to_asp, to_ilasp};
 use form_learn::{Explanation, LearnOutcome, Learner, Limits, Options, Round, StopReason};
 
-use crate::output::count;
+use self::progress::with_progress;
 use crate::{Answer, input, output};
 
 /// Learn the smallest machine that is consistent with traces
 ///
 /// Fewest states first, then fewest edges and literals, then a fixed order: the same set of traces gives the same machine. The
-/// machine is proven minimal, or the output says what was proven before a limit was reached (exit code 1).
+/// machine is proven minimal, or the output says what was proven before a limit was reached (exit code 1). While it works, standard
+/// error shows the number of states that is tried, the proven lower bound and the best machine so far. Ctrl-C ends the search like a
+/// time limit: the best machine is printed with the bound.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form learn examples/all_yellow.jsonl\n  form learn examples/green_but_one.jsonl -o green.form\n  form learn examples/all_yellow.jsonl --propositional --max-disjuncts 2\n  form learn examples/all_yellow.jsonl --explain"
@@ -214,35 +214,6 @@ fn learn_built_in(
         explanation,
     })
 }
-
-/// Runs the search; if it takes long, standard error names the number of states that it tries.
-fn with_progress<T>(limits: &Limits, work: impl FnOnce(&Limits) -> T) -> T {
-    let states = Arc::new(AtomicUsize::new(0));
-    let limits = Limits {
-        progress: Some(states.clone()),
-        ..limits.clone()
-    };
-    let start = Instant::now();
-    let (done, waiting) = channel::<()>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            // Ends when the other end of the channel is dropped.
-            while waiting.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
-                output::remark(&format!(
-                    "{} s: trying {} …",
-                    start.elapsed().as_secs(),
-                    count(states.load(Ordering::Relaxed), "state")
-                ));
-            }
-        });
-        let result = work(&limits);
-        drop(done);
-        result
-    })
-}
-
-/// The time between two progress lines.
-const PAUSE: Duration = Duration::from_secs(5);
 
 /// A limit as JSON output names it.
 fn stop_name(reason: StopReason) -> &'static str {

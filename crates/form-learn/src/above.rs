@@ -55,7 +55,10 @@ impl Above {
             if self.best.is_some() {
                 return;
             }
-            if let Chains::Best(learnt) = chains(problem, more, budget) {
+            if let Chains::Best(learnt) | Chains::Unknown(Some(learnt)) =
+                chains(problem, more, budget)
+            {
+                budget.found(&learnt);
                 self.best = Some(learnt);
             }
             self.tried = more;
@@ -86,7 +89,8 @@ impl Above {
             return;
         };
         // Any machine will do: the cheapest are the easiest to find, but a bound on the cost may have to be raised first.
-        if let Solved::Sat(candidate) = cheapest(cegis, problem, bounds, Some(conflicts)) {
+        if let Solved::Sat(candidate) = cheapest(cegis, problem, bounds, Some(conflicts), 1) {
+            budget.found(&candidate.learnt);
             self.best = Some(candidate.learnt);
             self.searches.clear();
         }

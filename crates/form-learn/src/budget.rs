@@ -5,17 +5,20 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use crate::options::Limits;
-use crate::outcome::StopReason;
+use crate::outcome::{Learnt, StopReason};
+use crate::progress::SearchProgress;
 
 /// What ends a search early; checked again and again during the search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Budget {
     deadline: Option<Instant>,
     memory: Option<u64>,
-    /// Any of these ends the search when set.
-    interrupts: Vec<Arc<AtomicBool>>,
-    /// The first reason seen: it stays the reason even if memory is freed in the meantime.
+    interrupt: Option<Arc<AtomicBool>>,
+    /// The first limit seen, shared with all parts of the call: it stays the reason even if memory is freed in the meantime.
     seen: Arc<OnceLock<StopReason>>,
+    /// Any of these ends this part of the call when set, because its answer is not needed any more.
+    cancelled: Vec<Arc<AtomicBool>>,
+    progress: Option<Arc<SearchProgress>>,
 }
 
 impl Budget {
@@ -25,22 +28,35 @@ impl Budget {
             // A deadline beyond the range of the clock is no limit.
             deadline: (limits.time).and_then(|time| Instant::now().checked_add(time)),
             memory: limits.memory,
-            interrupts: limits.interrupt.iter().cloned().collect(),
+            interrupt: limits.interrupt.clone(),
             seen: Arc::default(),
+            cancelled: Vec::new(),
+            progress: limits.progress.clone(),
         }
     }
 
-    /// The same budget with a further interrupt.
-    pub(crate) fn with_interrupt(&self, interrupt: &Arc<AtomicBool>) -> Self {
+    /// The budget of a part of the call, which a flag ends, too. A limit of the call that it reaches is reached for the whole call.
+    pub(crate) fn with_cancellation(&self, cancelled: &Arc<AtomicBool>) -> Self {
         let mut budget = self.clone();
-        budget.seen = Arc::default();
-        budget.interrupts.push(interrupt.clone());
+        budget.cancelled.push(cancelled.clone());
         budget
     }
 
-    /// Whether an interrupt may end the search.
+    /// Whether a flag may end the search.
     pub(crate) fn can_be_interrupted(&self) -> bool {
-        !self.interrupts.is_empty()
+        self.interrupt.is_some() || !self.cancelled.is_empty()
+    }
+
+    /// Where the call writes how far it is.
+    pub(crate) fn progress(&self) -> Option<&SearchProgress> {
+        self.progress.as_deref()
+    }
+
+    /// Shows a consistent machine.
+    pub(crate) fn found(&self, learnt: &Learnt) {
+        if let Some(progress) = &self.progress {
+            progress.found(learnt);
+        }
     }
 
     /// Which limit has been reached, if one has.
@@ -51,7 +67,8 @@ impl Budget {
             // If another thread was first, its reason stands.
             let _ = self.seen.set(reason);
         }
-        self.seen.get().copied()
+        let cancelled = || is_any_set(&self.cancelled).then_some(StopReason::Interrupted);
+        self.seen.get().copied().or_else(cancelled)
     }
 
     /// The reason of a search that ended without an answer.
@@ -65,8 +82,7 @@ impl Budget {
     }
 
     fn exhausted_now(&self) -> Option<StopReason> {
-        let is_set = |flag: &Arc<AtomicBool>| flag.load(Ordering::Relaxed);
-        if self.interrupts.iter().any(is_set) {
+        if is_any_set(self.interrupt.as_slice()) {
             Some(StopReason::Interrupted)
         } else if (self.deadline).is_some_and(|deadline| Instant::now() >= deadline) {
             Some(StopReason::Time)
@@ -80,9 +96,41 @@ impl Budget {
     }
 }
 
+fn is_any_set(flags: &[Arc<AtomicBool>]) -> bool {
+    flags.iter().any(|flag| flag.load(Ordering::Relaxed))
+}
+
 /// The resident memory of the process, where the system reports it (Linux).
 fn resident_bytes() -> Option<u64> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
     Some(pages * 4096)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_limit_that_a_part_reaches_is_the_reason_of_the_call() {
+        let call = Budget::new(&Limits {
+            time: Some(Duration::ZERO),
+            ..Limits::default()
+        });
+        let flag = Arc::new(AtomicBool::new(true));
+        let part = call.with_cancellation(&flag);
+        assert_eq!(part.exhausted(), Some(StopReason::Time));
+        assert_eq!(call.exhausted(), Some(StopReason::Time));
+    }
+
+    #[test]
+    fn a_part_that_is_cancelled_does_not_end_the_call() {
+        let call = Budget::default();
+        let flag = Arc::new(AtomicBool::new(true));
+        let part = call.with_cancellation(&flag);
+        assert_eq!(part.exhausted(), Some(StopReason::Interrupted));
+        assert_eq!(call.exhausted(), None);
+    }
 }

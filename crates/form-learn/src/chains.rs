@@ -8,6 +8,7 @@
 //! traces; those that refute it are followed, too, and the search starts again (CEGIS).
 
 use std::collections::HashSet;
+use std::num::NonZeroU32;
 
 use form_core::{AtomSet, Formula, Kind};
 
@@ -24,8 +25,8 @@ pub(crate) enum Chains {
     Best(Learnt),
     /// No chain is consistent with the traces.
     None,
-    /// A limit was reached first.
-    Unknown,
+    /// A limit was reached first, with the best consistent chain so far.
+    Unknown(Option<Learnt>),
 }
 
 /// The most nodes of the search tree that are visited.
@@ -40,7 +41,7 @@ pub(crate) fn chains(problem: &Problem, states: usize, budget: &Budget) -> Chain
         // Two terminal states need a state with two targets, and a negation.
         [true, true] => return Chains::None,
         // Nothing needs to be entered: there are cheaper machines.
-        [false, false] => return Chains::Unknown,
+        [false, false] => return Chains::Unknown(None),
     };
     let mut search = Search {
         problem,
@@ -51,27 +52,31 @@ pub(crate) fn chains(problem: &Problem, states: usize, budget: &Budget) -> Chain
         failed: HashSet::new(),
         consistent: Vec::new(),
         nodes: NODES,
+        unchecked: UNCHECKED,
     };
-    for seed in problem.strongest(states, SEEDS) {
-        search.follow(&seed);
-    }
-    loop {
+    let mut follow = problem.strongest(states, SEEDS, budget);
+    let is_complete = loop {
+        for prefix in &follow {
+            if search.follow(prefix).is_none() {
+                return Chains::Unknown(None);
+            }
+        }
         search.failed.clear();
         search.consistent.clear();
         let start = vec![Some(0); search.followed.len()];
         match search.extend(&mut Vec::new(), &start) {
-            Ok(_) => break,
-            Err(Stop::Limit) => return Chains::Unknown,
-            Err(Stop::Refuted(counterexamples)) => {
-                for counterexample in &counterexamples {
-                    search.follow(counterexample);
-                }
-            }
+            Ok(_) => break true,
+            Err(Stop::Limit) => break false,
+            Err(Stop::Refuted(counterexamples)) => follow = counterexamples,
         }
-    }
+    };
     // They were found in the order of the tie-break, but for the ground atoms, and the sort is stable.
     search.consistent.sort_by_key(|learnt| learnt.cost);
-    (search.consistent.into_iter().next()).map_or(Chains::None, Chains::Best)
+    match (search.consistent.into_iter().next(), is_complete) {
+        (best, false) => Chains::Unknown(best),
+        (None, true) => Chains::None,
+        (Some(best), true) => Chains::Best(best),
+    }
 }
 
 /// A trace that the search follows.
@@ -80,7 +85,7 @@ struct Followed {
     length: usize,
     /// For each atom and number of observations: if a state is entered there and left by this atom, the number of observations
     /// after which it is left.
-    left: Vec<Vec<Option<usize>>>,
+    left: Vec<Vec<Option<NonZeroU32>>>,
     /// For each number of observations: the stays that the rest needs.
     stays: Vec<usize>,
 }
@@ -93,7 +98,7 @@ enum Stop {
 }
 
 /// After how many observations of each followed trace the present state was entered; `None` if the trace never enters it.
-type Positions = Vec<Option<usize>>;
+type Positions = Vec<Option<u32>>;
 
 struct Search<'a> {
     problem: &'a Problem,
@@ -106,11 +111,19 @@ struct Search<'a> {
     consistent: Vec<Learnt>,
     /// The nodes that may still be visited.
     nodes: usize,
+    /// The entries of tables that may still be made without a look at the budget.
+    unchecked: usize,
 }
 
 impl Search<'_> {
-    fn follow(&mut self, prefix: &TracePrefix) {
+    /// Follows a trace; `None` if a limit is reached. A chain for small traces is found even without any time.
+    fn follow(&mut self, prefix: &TracePrefix) -> Option<()> {
         let steps = self.problem.traces.steps(prefix);
+        let entries = steps.len() * self.problem.vocabulary.len();
+        self.unchecked = self.unchecked.saturating_sub(entries);
+        if self.unchecked == 0 {
+            self.budget.check()?;
+        }
         let observations = self.problem.traces.observations();
         let steps_observed: Vec<&AtomSet> = (steps.iter())
             .map(|step| &observations[*step as usize])
@@ -130,6 +143,7 @@ impl Search<'_> {
                 false => vec![0; steps.len() + 1],
             },
         });
+        Some(())
     }
 
     /// Tries all literals for the next state; whether a consistent chain was found.
@@ -171,8 +185,9 @@ impl Search<'_> {
         let states_left = self.states - state - 1;
         (positions.iter().zip(&self.followed))
             .map(|(entered, trace)| {
-                let left = entered.and_then(|entered| trace.left[atom][entered]);
-                let is_possible = match (trace.kind, left) {
+                let left = entered.and_then(|entered| trace.left[atom][entered as usize]);
+                let left = left.map(NonZeroU32::get);
+                let is_possible = match (trace.kind, left.map(|left| left as usize)) {
                     (Kind::Incomplete, left) => !last || left.is_none(),
                     (_, None) => false,
                     (_, Some(left)) if last => left == trace.length,
@@ -206,11 +221,11 @@ impl Search<'_> {
 }
 
 /// For each number of observations: the number after the first later one that meets the mask.
-fn first_after(mask: &AtomSet, steps: &[&AtomSet]) -> Vec<Option<usize>> {
+fn first_after(mask: &AtomSet, steps: &[&AtomSet]) -> Vec<Option<NonZeroU32>> {
     let mut after = vec![None; steps.len() + 1];
     for i in (0..steps.len()).rev() {
         after[i] = match steps[i].intersects(mask) {
-            true => Some(i + 1),
+            true => NonZeroU32::new(i as u32 + 1),
             false => after[i + 1],
         };
     }
@@ -218,8 +233,8 @@ fn first_after(mask: &AtomSet, steps: &[&AtomSet]) -> Vec<Option<usize>> {
 }
 
 /// For each number of observations: the number after which the later ones contain all of the mask.
-fn complete_after(mask: &AtomSet, steps: &[&AtomSet]) -> Vec<Option<usize>> {
-    let mut after: Vec<Option<usize>> = vec![Some(0); steps.len() + 1];
+fn complete_after(mask: &AtomSet, steps: &[&AtomSet]) -> Vec<Option<NonZeroU32>> {
+    let mut after = vec![Some(NonZeroU32::MIN); steps.len() + 1];
     for atom in mask.iter() {
         let first = first_after(&AtomSet::from_iter([atom]), steps);
         for (all, first) in after.iter_mut().zip(first) {
@@ -229,5 +244,7 @@ fn complete_after(mask: &AtomSet, steps: &[&AtomSet]) -> Vec<Option<usize>> {
     after
 }
 
+/// How many entries of tables are made before the budget is checked.
+const UNCHECKED: usize = 1_000_000;
 /// How many traces the search follows from the start.
 const SEEDS: usize = 10;

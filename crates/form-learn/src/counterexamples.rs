@@ -55,7 +55,7 @@ pub(crate) fn select(
     traces: &TraceSet,
     found: &mut Vec<(Mistake, TracePrefix)>,
     per_mistake: usize,
-    key: impl Fn(&TracePrefix) -> f64,
+    mut key: impl FnMut(&TracePrefix) -> f64,
 ) -> Vec<TracePrefix> {
     let mut keyed: Vec<(Mistake, f64, TracePrefix)> = (found.drain(..))
         .map(|(mistake, prefix)| (mistake, key(&prefix), prefix))

@@ -9,43 +9,69 @@
 //!
 //! The lemma needs a positive `forall` alone on its edge, and the bound a machine without cycles.
 
+use std::collections::HashMap;
+
+use crate::prefix_tree::ObservationId;
+
 /// For each number of observations: the fewest stays that the rest of the trace is cut into, if a state is entered there.
-pub(crate) fn stays<O: PartialEq>(steps: &[O]) -> Vec<usize> {
+///
+/// A later entry never needs more stays: the first stay of a cut can begin later, or is left out. So the best place to leave is
+/// the last one, and it only moves towards the front: the time is linear.
+pub(crate) fn stays(steps: &[ObservationId]) -> Vec<usize> {
+    let next = next(steps);
     let mut stays = vec![0; steps.len() + 1];
-    let mut next = NextDistinct::default();
+    let mut repeated = vec![false; steps.len()];
+    let mut last = steps.len();
     for entered in (0..steps.len()).rev() {
-        next.prepend(steps, entered);
-        let fewest = next.0.iter().map(|left| stays[left + 1]).min();
-        stays[entered] = 1 + fewest.unwrap_or(0);
+        if let Some(next) = next[entered] {
+            repeated[next] = true;
+        }
+        while repeated[last - 1] {
+            last -= 1;
+        }
+        stays[entered] = 1 + stays[last];
     }
     stays
 }
 
-/// The number of ways to cut a trace into at most this number of stays: few ways make a trace a strong constraint.
-pub(crate) fn count<O: PartialEq>(steps: &[O], most: usize) -> f64 {
-    // For each number of observations, and each number of stays: the ways with at most that number.
-    let mut ways = vec![vec![0.0; most + 1]; steps.len() + 1];
-    ways[steps.len()].fill(1.0);
-    let mut next = NextDistinct::default();
-    for entered in (0..steps.len()).rev() {
-        next.prepend(steps, entered);
-        for stays in 1..=most {
-            ways[entered][stays] = next.0.iter().map(|left| ways[left + 1][stays - 1]).sum();
+/// The number of ways to cut a trace into at most this number of stays: few ways make a trace a strong constraint. Infinite if
+/// it is beyond the range of the counter.
+pub(crate) fn count(steps: &[ObservationId], most: usize) -> f64 {
+    let next = next(steps);
+    // For the present number of stays, and each number of observations: the ways with at most that number.
+    let mut ways = vec![0_u128; steps.len() + 1];
+    ways[steps.len()] = 1;
+    for _ in 0..most {
+        let mut more = vec![0; steps.len() + 1];
+        more[steps.len()] = 1;
+        // The ways to leave at the next occurrence of each observation, together.
+        let mut sum = 0_u128;
+        for entered in (0..steps.len()).rev() {
+            // The next equal observation is not new any more.
+            if let Some(next) = next[entered] {
+                sum -= ways[next + 1];
+            }
+            let Some(larger) = sum.checked_add(ways[entered + 1]) else {
+                return f64::INFINITY;
+            };
+            sum = larger;
+            more[entered] = sum;
         }
+        ways = more;
     }
-    ways[0][most]
+    ways[0] as f64
 }
 
-/// Where each distinct observation occurs next.
-#[derive(Default)]
-struct NextDistinct(Vec<usize>);
-
-impl NextDistinct {
-    /// Goes back by one observation.
-    fn prepend<O: PartialEq>(&mut self, steps: &[O], entered: usize) {
-        self.0.retain(|later| steps[*later] != steps[entered]);
-        self.0.push(entered);
+/// For each observation the place of the next equal one.
+fn next(steps: &[ObservationId]) -> Vec<Option<usize>> {
+    let mut next = vec![None; steps.len()];
+    let mut last = HashMap::new();
+    for (i, step) in steps.iter().enumerate() {
+        if let Some(before) = last.insert(*step, i) {
+            next[before] = Some(i);
+        }
     }
+    next
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! The learner: iterative deepening on the number of states. One number after the other is refuted, until a machine is found.
 
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use form_core::{Signature, Trace};
@@ -171,8 +170,8 @@ impl Learner {
             if self.states > limits.max_states {
                 return Err(StopReason::States);
             }
-            if let Some(progress) = &limits.progress {
-                progress.store(self.states, Ordering::Relaxed);
+            if let Some(progress) = budget.progress() {
+                progress.tries(self.states);
             }
             let start = Instant::now();
             self.search.take_if(|search| search.states < self.states);
@@ -183,6 +182,9 @@ impl Learner {
             self.account(before, after, start.elapsed(), matches!(found, Ok(None)));
             if let Some(learnt) = found? {
                 return Ok(learnt);
+            }
+            if let Some(progress) = budget.progress() {
+                progress.refuted(self.states, start.elapsed());
             }
             self.states += 1;
         }

@@ -32,25 +32,29 @@ impl Bounds {
     }
 }
 
-/// The cheapest machine, from the lower bound upwards; with a conflict budget, one step of the bound.
+/// The cheapest machine, from the lower bound upwards; with a conflict budget for each call, this number of steps of the
+/// bound.
 pub(crate) fn cheapest(
     cegis: &mut Cegis,
     problem: &Problem,
     bounds: &mut Bounds,
     conflicts: Option<i32>,
+    most_steps: usize,
 ) -> Solved<Candidate> {
     bounds.raise(cegis.encoding().lowest_cost());
     let budget = conflicts.map(|conflicts| ConflictBudget {
         conflicts,
         calls: usize::MAX,
     });
+    let mut steps = 0;
     loop {
         let bound = cegis.encoding().at_most(Measure::Cost, bounds.lower);
         match cegis.solve(problem, &bound, budget) {
             Solved::Unsat if cegis.encoding().core_has(&bound) => bounds.lower += 1,
             answer => return answer,
         }
-        if budget.is_some() {
+        steps += 1;
+        if budget.is_some() && steps == most_steps {
             return Solved::Unknown;
         }
     }
@@ -143,10 +147,10 @@ mod tests {
             traces,
         };
         let interrupt = Arc::new(AtomicBool::new(false));
-        let budget = Budget::default().with_interrupt(&interrupt);
+        let budget = Budget::default().with_cancellation(&interrupt);
         let mut cegis = Cegis::new(&problem, 1, &budget).unwrap();
         let mut bounds = Bounds::default();
-        let Solved::Sat(candidate) = cheapest(&mut cegis, &problem, &mut bounds, None) else {
+        let Solved::Sat(candidate) = cheapest(&mut cegis, &problem, &mut bounds, None, 1) else {
             panic!("there is one")
         };
         let learnt = candidate.learnt.clone();

@@ -1,8 +1,10 @@
 //! Which machines are searched, and when to stop without an answer.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+
+use crate::progress::SearchProgress;
 
 /// Which machines to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,8 +42,8 @@ pub struct Limits {
     pub memory: Option<u64>,
     /// A flag that another thread sets to interrupt the search.
     pub interrupt: Option<Arc<AtomicBool>>,
-    /// Where the built-in search writes the number of states that it tries, for a progress display.
-    pub progress: Option<Arc<AtomicUsize>>,
+    /// Where the built-in search writes how far it is.
+    pub progress: Option<Arc<SearchProgress>>,
 }
 
 impl Default for Limits {

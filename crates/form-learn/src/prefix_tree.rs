@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use form_core::{AtomSet, Kind};
+use form_core::{AtomId, AtomSet, Kind};
 
 use crate::cuts::stays;
 
@@ -102,22 +102,30 @@ impl PrefixTree {
     /// The traces must not contradict each other: a node never gets an end after it was encoded without one.
     pub(crate) fn add(&mut self, kind: Kind, steps: &[ObservationId], observations: &[AtomSet]) {
         let mut path = vec![0];
+        // Where each observation, and each instance of a `forall`, was last seen.
+        let mut last_step = HashMap::new();
+        let mut last_seen: HashMap<AtomId, usize> = HashMap::new();
         for (depth, step) in steps.iter().enumerate() {
             let parent = path[depth];
+            let previous = last_step.insert(*step, depth);
+            for atom in observations[*step as usize].iter() {
+                last_seen.insert(atom, depth);
+            }
             let foralls = &self.foralls;
-            let node = self.trie.child(parent, *step, || {
-                let observed = &steps[..=depth];
-                Node {
-                    parent,
-                    observation: *step,
-                    since: (foralls.iter())
-                        .map(|instances| Some(path[since(instances, observed, observations)?]))
-                        .collect(),
-                    end: (kind != Kind::Incomplete && depth + 1 == steps.len()).then_some(kind),
-                    previous: (steps[..depth].iter().rposition(|before| before == step))
-                        .map(|before| path[before + 1]),
-                    stays: 0,
-                }
+            let since = |instances: &AtomSet| {
+                let mut instances = instances.iter();
+                let first = instances.try_fold(depth, |first, atom| {
+                    last_seen.get(&atom).map(|seen| first.min(*seen))
+                });
+                first.map(|first| path[first])
+            };
+            let node = self.trie.child(parent, *step, || Node {
+                parent,
+                observation: *step,
+                since: foralls.iter().map(since).collect(),
+                end: (kind != Kind::Incomplete && depth + 1 == steps.len()).then_some(kind),
+                previous: previous.map(|before| path[before + 1]),
+                stays: 0,
             });
             path.push(node);
         }
@@ -128,16 +136,4 @@ impl PrefixTree {
             }
         }
     }
-}
-
-/// The largest number of steps that can be dropped from the front so that the rest still contains all instances.
-fn since(instances: &AtomSet, steps: &[ObservationId], observations: &[AtomSet]) -> Option<usize> {
-    let mut missing = instances.clone();
-    for (depth, step) in steps.iter().enumerate().rev() {
-        missing = missing.difference(&observations[*step as usize]);
-        if missing.is_empty() {
-            return Some(depth);
-        }
-    }
-    None
 }

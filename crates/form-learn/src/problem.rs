@@ -5,9 +5,11 @@
 //! the first in the order of its edges. So the same set of traces gives the same machine.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use form_core::{BoundMachine, Kind, Signature};
 
+use crate::budget::Budget;
 use crate::counterexamples::{Mistake, counterexamples, select};
 use crate::cuts;
 use crate::options::Options;
@@ -52,8 +54,8 @@ impl Problem {
     }
 
     /// The traces that the relaxation starts from: the strongest, which are long.
-    pub(crate) fn strongest_seeds(&self, states: usize) -> PrefixTree {
-        self.tree_of(self.strongest(states, SEEDS).into_iter())
+    pub(crate) fn strongest_seeds(&self, states: usize, budget: &Budget) -> PrefixTree {
+        self.tree_of(self.strongest(states, SEEDS, budget).into_iter())
     }
 
     fn tree_of(&self, traces: impl Iterator<Item = TracePrefix>) -> PrefixTree {
@@ -69,8 +71,14 @@ impl Problem {
         cuts::count(self.traces.steps(&self.traces.whole(trace)), states)
     }
 
-    /// For each kind of end, this number of traces: those with the fewest ways to cut them into stays.
-    pub(crate) fn strongest(&self, states: usize, number: usize) -> Vec<TracePrefix> {
+    /// For each kind of end, this number of traces: those with the fewest ways to cut them into stays. Once a limit is reached, the
+    /// longest.
+    pub(crate) fn strongest(
+        &self,
+        states: usize,
+        number: usize,
+        budget: &Budget,
+    ) -> Vec<TracePrefix> {
         let mut strongest = Vec::new();
         for kind in [Kind::Goal, Kind::DeadEnd] {
             let ends = (self.traces.from(0).iter().enumerate()).filter(|(_, (of, _))| *of == kind);
@@ -79,8 +87,9 @@ impl Problem {
             // Long traces have few ways: of very many traces, the others are not counted.
             ends.sort_by_key(|(length, i)| (Reverse(*length), *i));
             ends.truncate(COUNTED);
-            let mut ends: Vec<(f64, usize)> = (ends.into_iter())
-                .map(|(_, i)| (self.cuts(i, states), i))
+            let mut ends: Vec<(f64, usize)> = (ends.into_iter().enumerate())
+                .take_while(|(rank, _)| *rank < number || budget.check().is_some())
+                .map(|(_, (_, i))| (self.cuts(i, states), i))
                 .collect();
             ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             let chosen = ends.into_iter().take(number);
@@ -89,11 +98,13 @@ impl Problem {
         strongest
     }
 
-    /// Selects counterexamples for the relaxation: missed ends with the fewest ways to cut them, and short prefixes.
+    /// Selects counterexamples for the relaxation: missed ends with the fewest ways to cut them, and short prefixes. The ways of
+    /// each trace are counted once and `known` from then on.
     pub(crate) fn select(
         &self,
         mut found: Vec<(Mistake, TracePrefix)>,
         states: usize,
+        known: &mut HashMap<usize, f64>,
     ) -> Vec<TracePrefix> {
         select(
             &self.traces,
@@ -101,7 +112,9 @@ impl Problem {
             PER_MISTAKE,
             |prefix| match prefix.kind {
                 Kind::Incomplete => prefix.length as f64,
-                _ => self.cuts(prefix.trace, states),
+                _ => *known
+                    .entry(prefix.trace)
+                    .or_insert_with(|| self.cuts(prefix.trace, states)),
             },
         )
     }

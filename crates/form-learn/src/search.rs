@@ -84,22 +84,31 @@ impl Search {
         if let Some(best) = above.reached(self.states) {
             self.bounds.improve(&best);
         }
+        if let Some(best) = &self.bounds.incumbent {
+            budget.found(best);
+        }
         if !self.chains {
             match chains(problem, self.states, budget) {
                 Chains::Best(learnt) => return Ok(Some(learnt)),
                 // Whatever there is has one more edge or literal.
                 Chains::None => self.bounds.raise(2 * self.states + 1),
-                Chains::Unknown => {}
+                Chains::Unknown(best) => {
+                    if let Some(best) = best {
+                        budget.found(&best);
+                        self.bounds.improve(&best);
+                    }
+                }
             }
             self.chains = true;
         }
         above.chains(problem, self.states, budget);
         // Mostly the relaxation refutes a number of states at once. Where a chain has more states, these are probably too few.
-        let at_first = match above.best.is_some() {
-            true => LIKELY,
-            false => AT_FIRST,
+        let (conflicts, calls) = match above.best.is_some() {
+            true => (LIKELY, usize::MAX),
+            false => (AT_FIRST, CALLS),
         };
-        if matches!(self.prove(problem, Some(at_first), budget), Solved::Unsat) {
+        let proof = self.prove(problem, Some(conflicts), calls, budget);
+        if matches!(proof, Solved::Unsat) {
             return Ok(None);
         }
         let mut found = self.in_turn(problem, above, 1, budget);
@@ -117,6 +126,7 @@ impl Search {
         match (found, &mut self.cegis) {
             (Solved::Unsat, _) => Ok(None),
             (Solved::Sat(candidate), Some(cegis)) => {
+                budget.found(&candidate.learnt);
                 cegis.encoding().set_budget(budget);
                 break_ties(cegis, problem, &mut self.bounds, candidate, budget).map(Some)
             }
@@ -141,7 +151,8 @@ impl Search {
                 Solved::Unknown => {}
                 answer => return answer,
             }
-            if matches!(self.prove(problem, Some(conflicts), budget), Solved::Unsat) {
+            let proof = self.prove(problem, Some(conflicts), usize::MAX, budget);
+            if matches!(proof, Solved::Unsat) {
                 return Solved::Unsat;
             }
             self.look_above(problem, above, conflicts, budget);
@@ -166,11 +177,11 @@ impl Search {
         };
         let needs_proof = self.bounds.incumbent.is_none();
         let (answer, proof) = std::thread::scope(|scope| {
-            let (for_prover, flag) = (budget.with_interrupt(&over), refuted.clone());
+            let (for_prover, flag) = (budget.with_cancellation(&over), refuted.clone());
             let proof = scope.spawn(move || {
                 let mut proof = Solved::Unknown;
                 while needs_proof && for_prover.exhausted().is_none() {
-                    proof = prover.prove(problem, None, &for_prover);
+                    proof = prover.prove(problem, None, usize::MAX, &for_prover);
                     if !matches!(proof, Solved::Unknown) {
                         break;
                     }
@@ -180,7 +191,7 @@ impl Search {
             });
             // However this ends, also by a panic, the other thread is told to end too.
             let at_end = SetOnDrop(over);
-            let budget = budget.with_interrupt(&refuted);
+            let budget = budget.with_cancellation(&refuted);
             let mut conflicts = FIRST_CONFLICTS;
             let mut answer = Solved::Unknown;
             while budget.exhausted().is_none() && matches!(answer, Solved::Unknown) {
@@ -212,7 +223,7 @@ impl Search {
         }
     }
 
-    /// The cheapest machine, one step of the bound.
+    /// The cheapest machine, a few steps of the bound.
     fn cheapest(
         &mut self,
         problem: &Problem,
@@ -222,11 +233,18 @@ impl Search {
         let Some(cegis) = Cegis::begin(&mut self.cegis, problem, self.states, budget) else {
             return Solved::Unknown;
         };
-        cheapest(cegis, problem, &mut self.bounds, Some(conflicts))
+        cheapest(cegis, problem, &mut self.bounds, Some(conflicts), STEPS)
     }
 
-    /// The proof that there is no machine. `Sat`: there is one, now in the bounds.
-    fn prove(&mut self, problem: &Problem, conflicts: Option<i32>, budget: &Budget) -> Solved<()> {
+    /// The proof that there is no machine, with at most this number of calls for the relaxation. `Sat`: there is one, now in the
+    /// bounds.
+    fn prove(
+        &mut self,
+        problem: &Problem,
+        conflicts: Option<i32>,
+        calls: usize,
+        budget: &Budget,
+    ) -> Solved<()> {
         if self.bounds.incumbent.is_some() {
             return Solved::Unknown;
         }
@@ -235,7 +253,7 @@ impl Search {
                 self.relaxation = Relaxation::new(problem, self.states, budget);
             }
             if let Some(relaxation) = &mut self.relaxation {
-                match relaxation.solve(problem, conflicts, budget) {
+                match relaxation.solve(problem, conflicts, calls, budget) {
                     Solved::Sat(()) => self.has_table = true,
                     answer => return answer,
                 }
@@ -251,6 +269,7 @@ impl Search {
         });
         match prover.solve(problem, &[], few_calls) {
             Solved::Sat(candidate) => {
+                budget.found(&candidate.learnt);
                 self.bounds.improve(&candidate.learnt);
                 Solved::Sat(())
             }
@@ -275,5 +294,7 @@ const AT_FIRST: i32 = 500;
 const LIKELY: i32 = 30_000;
 /// The conflicts of the first calls for a question.
 const FIRST_CONFLICTS: i32 = 2000;
-/// The most solver calls in a row for a machine of any cost.
+/// How many steps of the bound on the cost are taken at a time.
+const STEPS: usize = 8;
+/// The most solver calls in a row for a machine of any cost, and for the relaxation at first.
 const CALLS: usize = 4;

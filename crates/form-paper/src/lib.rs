@@ -7,6 +7,7 @@
 mod curves;
 mod figures;
 mod findings;
+mod growth;
 mod markdown_section;
 mod plan;
 mod runner;
@@ -24,6 +25,7 @@ use form_lab::{read_text, write_atomically};
 
 pub use curves::{Axis, Curve, Figure, Panel, Scale};
 pub use findings::{Finding, Measurements, findings_table};
+pub use growth::MachineFamily;
 pub use markdown_section::update_section;
 pub use plan::{Experiment, PlanOptions, PlannedRun, plan_runs};
 pub use runner::{RunOutcome, Runner};

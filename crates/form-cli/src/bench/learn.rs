@@ -1,6 +1,6 @@
-//! The rows about learning machines from random walks in the paper's room: the paper's, beside the times of its Table 3, and chains
-//! of sub-tasks, beside those of the learner before it had
-//! stays, chains and the relaxation.
+//! The rows about learning machines. From random walks in the paper's room: the paper's tasks, beside the times of its Table 3, and
+//! chains of sub-tasks. From sampled traces: a chain with a dead end and a machine with two branches. The baseline of the latter is the
+//! learner before it had stays, chains and the relaxation.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,6 +9,7 @@ use anyhow::{Result, bail};
 use form_core::{Machine, Signature, Trace};
 use form_env::{RandomWalks, Task};
 use form_learn::{LearnOutcome, Learner, Limits, Options};
+use form_paper::MachineFamily;
 
 use super::{Baseline, Benchmark, Row, middle};
 
@@ -24,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// The source of the baselines: they are of the last ILASP task alone, not of the tries that led to it.
 const TABLE: &str = "the paper's ILASP, Table 3";
 
-pub(super) const BENCHMARKS: [Benchmark; 9] = [
+pub(super) const BENCHMARKS: [Benchmark; 11] = [
     Benchmark {
         name: "learn.all-yellow",
         measure: |name| measure(name, paper(1.0), LIMIT),
@@ -67,6 +68,14 @@ pub(super) const BENCHMARKS: [Benchmark; 9] = [
         name: "learn.chain-7",
         measure: |name| measure(name, before_relaxation(60.0), 2 * LIMIT),
     },
+    Benchmark {
+        name: "learn.dead-end-5",
+        measure: |name| measure(name, before_relaxation(3.8), LIMIT),
+    },
+    Benchmark {
+        name: "learn.branches-5",
+        measure: |name| measure(name, before_relaxation(2.0), LIMIT),
+    },
 ];
 
 /// The sub-tasks of the chains before the goal. The first three are those of Blue-AllYellow-7.
@@ -80,7 +89,7 @@ const CHAIN: [&str; 6] = [
 ];
 
 /// Seconds that the learner took before it had stays, chains and the relaxation: the median of five walks for five sub-tasks and of three
-/// for six; for seven there was no answer in these, one walk.
+/// for six; for seven there was no answer in these, one walk. For sampled traces: processor time, the median of five.
 fn before_relaxation(seconds: f64) -> Baseline {
     Baseline {
         value: seconds,
@@ -110,6 +119,15 @@ fn options(name: &str) -> Options {
 /// Traces of the task of a row, `learn.TASK[.propositional]`.
 fn problem(name: &str, seed: u64) -> Result<(Signature, Vec<Trace>)> {
     let task = name.split('.').nth(1).unwrap_or_default();
+    for (prefix, family) in [
+        ("dead-end-", MachineFamily::DeadEnd),
+        ("branches-", MachineFamily::Branches),
+    ] {
+        if let Some(states) = task.strip_prefix(prefix) {
+            let traces = family.sample(states.parse()?, TRACES, seed)?;
+            return Ok((family.signature()?, traces));
+        }
+    }
     let mut task = match task.strip_prefix("chain-") {
         Some(sub_tasks) => chain(sub_tasks.parse()?)?,
         None => Task::builtin(task)?,

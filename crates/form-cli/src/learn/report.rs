@@ -87,7 +87,7 @@ fn summary(args: &Args, data: &Dataset, result: &Learning) -> String {
 }
 
 /// `2 states + accept, 4 edges and literals`.
-fn size(learnt: &Learnt) -> String {
+pub fn size(learnt: &Learnt) -> String {
     let states = learnt.machine.describe_states();
     format!("{states}, {}", edges_and_literals(learnt.cost.size))
 }
@@ -118,6 +118,13 @@ fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json:
     let machine = outcome
         .learnt()
         .map(|learnt| serde_json::from_str::<serde_json::Value>(&learnt.machine.to_json()));
+    let lower_bound = match outcome {
+        LearnOutcome::Minimal(learnt) => Some(learnt.states),
+        LearnOutcome::Stopped {
+            at_least_states, ..
+        } => Some(*at_least_states),
+        LearnOutcome::Contradictory(_) => None,
+    };
     let (proof, bound) = match outcome {
         LearnOutcome::Minimal(_) => ("minimal", None),
         LearnOutcome::Stopped {
@@ -135,6 +142,8 @@ fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json:
         "machine": machine.transpose()?,
         "states": outcome.learnt().map(|learnt| learnt.states),
         "cost": outcome.learnt().map(|learnt| learnt.cost.size),
+        "proven": matches!(outcome, LearnOutcome::Minimal(_)),
+        "lower_bound": lower_bound,
         "proof": proof,
         "at_least": bound,
         "traces": data.traces().len(),

@@ -616,6 +616,10 @@ fn learn_finds_the_smallest_machine_and_says_so() {
         (&found["proof"], &found["states"], &found["cost"]),
         (&"minimal".into(), &2.into(), &4.into())
     );
+    assert_eq!(
+        (&found["proven"], &found["lower_bound"]),
+        (&true.into(), &2.into())
+    );
     let found = json(&done(
         &folder,
         "learn goals.jsonl --propositional --max-disjuncts 2 --json",
@@ -646,6 +650,18 @@ fn learn_stops_at_its_limits_with_what_was_proven() {
         "{}",
         outcome.stdout
     );
+    let outcome = form(
+        folder.path(),
+        &words("learn goals.jsonl --time-limit 0ms --json"),
+    );
+    let found = json(&outcome);
+    assert_eq!((outcome.code, &found["proof"]), (Some(1), &"time".into()));
+    assert_eq!(
+        (&found["proven"], &found["lower_bound"], &found["states"]),
+        (&false.into(), &1.into(), &2.into())
+    );
+    assert!(found["machine"]["edges"].is_array(), "{found}");
+    assert!(found["seconds"].is_number(), "{found}");
     for wrong in [
         "--time-limit 5x",
         "--max-states 0",

@@ -429,6 +429,59 @@ fn an_evaluation_is_interrupted_in_the_middle() {
     assert!(rest.contains("interrupted after 0 complete rows"), "{rest}");
 }
 
+/// A machine of twelve states is found at once, and no proof that fewer do not suffice for a long time.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_search_has_a_machine_and_a_bound() {
+    let family = form_paper::MachineFamily::Chain;
+    let signature = family.signature().unwrap();
+    let mut lines = vec![format!("{{\"signature\":{:?}}}", texts(&signature))];
+    for trace in family.sample(12, 30, 1).unwrap() {
+        lines.push(trace.to_json(&signature));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("chain.jsonl"), lines.join("\n")).unwrap();
+    let line = ["learn", "chain.jsonl", "--max-states", "14", "--json"];
+    let mut child = command(folder.path(), &line)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut shown = BufReader::new(child.stderr.take().unwrap());
+    let mut last = String::new();
+    while !last.contains("best so far") {
+        last.clear();
+        assert!(shown.read_line(&mut last).unwrap() > 0, "it has ended");
+        assert!(
+            last.contains("trying") || last.contains("preparing"),
+            "{last}"
+        );
+    }
+    assert!(last.contains("proven: at least"), "{last}");
+    interrupt(child.id());
+    let mut answer = String::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut answer)
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{answer}");
+    let found: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(
+        (&found["proof"], &found["proven"]),
+        (&"interrupted".into(), &false.into())
+    );
+    assert!(found["machine"]["edges"].is_array(), "{found}");
+    assert!(found["lower_bound"].as_u64() <= found["states"].as_u64());
+    assert!(found["lower_bound"].as_u64() >= Some(2), "{found}");
+}
+
+#[cfg(unix)]
+fn texts(signature: &form_core::Signature) -> Vec<String> {
+    signature.atoms().iter().map(ToString::to_string).collect()
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_recording_is_kept() {

@@ -175,7 +175,7 @@ mod tests {
             options: Options::default(),
         };
         let set = Arc::new(AtomicBool::new(true));
-        let interrupted = Budget::default().with_interrupt(&set);
+        let interrupted = Budget::default().with_cancellation(&set);
         let made = |budget| Encoding::new(shape.clone(), &vocabulary, &observations, budget);
         assert!(made(&interrupted).is_none());
         let mut encoding = made(&Budget::default()).unwrap();

@@ -6,6 +6,9 @@ use super::Encoding;
 use super::solver::{FALSE, Lit, TRUE};
 use crate::prefix_tree::PrefixTree;
 
+/// After how many nodes the budget is checked.
+pub(super) const CHECKED: usize = 256;
+
 impl Encoding {
     /// Encodes the nodes of the tree that are new since the last call.
     pub(crate) fn extend(&mut self, tree: &PrefixTree, observations: &[AtomSet]) {
@@ -13,6 +16,10 @@ impl Encoding {
             return self.extend_ordered(tree, observations);
         }
         for node in self.states.len()..tree.len() {
+            // What is missing is encoded by the next call: a limit ends the search meanwhile.
+            if node % CHECKED == 0 && self.solver.check().is_none() {
+                return;
+            }
             let observation = tree.node(node).observation;
             self.add_observation(observation, &observations[observation as usize]);
             self.add_node(tree, node);
@@ -25,6 +32,9 @@ impl Encoding {
         };
         runs.tighten(&mut self.solver, tree);
         for node in runs.len()..tree.len() {
+            if node % CHECKED == 0 && self.solver.check().is_none() {
+                break;
+            }
             let observation = tree.node(node).observation;
             self.add_observation(observation, &observations[observation as usize]);
             for from in 0..self.shape.states {

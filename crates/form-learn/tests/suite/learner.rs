@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use form_core::{Kind, Machine, Signature, Trace, TraceFile};
-use form_learn::{LearnOutcome, Learner, Limits, Options, StopReason};
+use form_core::{AtomSet, Kind, Machine, Signature, Trace, TraceFile};
+use form_learn::{
+    LearnOutcome, Learner, Limits, Options, SearchProgress, SearchStatus, StopReason,
+};
 
 use super::problems::Random;
 
@@ -175,6 +177,82 @@ fn limits_are_values_with_what_was_proven() {
     // What was proven is kept, and the search goes on from there.
     let machine = minimal(learner.learn(&Limits::default()).unwrap());
     assert_eq!(machine, learn(&signature, &traces, &Options::default()));
+}
+
+/// Traces of 10,000 observations over 40 atoms, for which no small machine exists: every limit ends the search.
+#[test]
+fn limits_hold_for_long_traces() {
+    let atoms: Vec<String> = (0..40).map(|i| format!("p{}(o{i})", i % 4)).collect();
+    let signature = Signature::parse(atoms.iter().map(String::as_str)).unwrap();
+    let ids: Vec<_> = signature.ids().collect();
+    let mut random = Random::new(7);
+    let mut long = |kind| {
+        let step = |_| AtomSet::from_iter([*random.pick(&ids)]);
+        Trace::new(kind, (0..10_000).map(step))
+    };
+    let mut learner = Learner::new(&signature, &Options::default());
+    for _ in 0..4 {
+        for kind in [Kind::Goal, Kind::DeadEnd, Kind::Incomplete] {
+            learner.add(&long(kind));
+        }
+    }
+    let limits = Limits {
+        max_states: 1000,
+        ..Limits::default()
+    };
+    for (limits, expected) in [
+        (
+            Limits {
+                time: Some(Duration::from_millis(20)),
+                ..limits.clone()
+            },
+            StopReason::Time,
+        ),
+        (
+            Limits {
+                memory: Some(1),
+                ..limits.clone()
+            },
+            StopReason::Memory,
+        ),
+        (
+            Limits {
+                interrupt: Some(Arc::new(AtomicBool::new(true))),
+                ..limits
+            },
+            StopReason::Interrupted,
+        ),
+    ] {
+        if expected == StopReason::Memory && !cfg!(target_os = "linux") {
+            continue;
+        }
+        let LearnOutcome::Stopped { reason, .. } = learner.learn(&limits).unwrap() else {
+            panic!("no small machine is consistent")
+        };
+        assert_eq!(reason, expected);
+    }
+}
+
+#[test]
+fn a_search_shows_how_far_it_is() {
+    let (signature, traces) = shipped("blue_all_yellow_7");
+    let mut learner = Learner::new(&signature, &Options::default());
+    for trace in &traces {
+        learner.add(trace);
+    }
+    let progress = Arc::new(SearchProgress::default());
+    let limits = Limits {
+        progress: Some(progress.clone()),
+        ..Limits::default()
+    };
+    assert_eq!(progress.status(), SearchStatus::default());
+    let LearnOutcome::Minimal(learnt) = learner.learn(&limits).unwrap() else {
+        panic!("there is a machine")
+    };
+    let status = progress.status();
+    assert_eq!(status.states, learnt.states);
+    assert_eq!(status.refuted.map(|(states, _)| states), Some(3));
+    assert_eq!(status.best.map(|best| best.machine), Some(learnt.machine));
 }
 
 #[test]

@@ -374,12 +374,13 @@ fn a_stopped_search_knows_a_bound_and_often_a_machine() {
             let bound = best.machine.bind(&problem.signature).unwrap();
             let consistent = |trace: &Trace| trace.disagreement(&bound).is_none();
             assert!(problem.traces.iter().all(consistent), "problem {seed}");
-            with_machine += 1;
-            above += usize::from(best.states > at_least_states);
+            // What is found before a later time limit depends on the clock.
+            with_machine += usize::from(micros == 0);
+            above += usize::from(micros == 0 && best.states > at_least_states);
         }
     }
     assert!(
-        with_machine >= 1,
-        "no search was stopped with a machine, {above} from above"
+        with_machine >= 20 && above >= 10,
+        "{with_machine} searches without time had a machine, {above} of them from above"
     );
 }

@@ -14,26 +14,18 @@ mod table;
 
 use std::error::Error;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use form_core::{Machine, Trace};
+use form_core::{Signature, Trace};
 use form_env::{Colour, RandomWalks, Task};
 use form_learn::{LearnOutcome, Learner, Limits, Options};
+use form_paper::MachineFamily;
 
-/// The seeds of the random walks; the median counts.
-const SEEDS: [u64; 3] = [1, 2, 3];
-
-/// The sub-tasks of a chain before the goal, repeated as needed: `exists`, `forall` and a numbered checkpoint in turn, never the
-/// same colour twice in a row. The first three are those of Blue-AllYellow-7.
-const CHAIN: [&str; 6] = [
-    "exists X. blue(X)",
-    "forall X. yellow(X)",
-    "purple(o7)",
-    "exists X. red(X)",
-    "forall X. green(X)",
-    "grey(o9)",
-];
+/// The seeds of the traces: median and worst of them are shown.
+const SEEDS: [u64; 5] = [1, 2, 3, 4, 5];
+/// Short searches are repeated until they have taken this long together, since the processor's clock is coarse.
+const MEASURED: Duration = Duration::from_millis(300);
 
 /// What is varied, and how the time grows for several tasks.
 struct Study {
@@ -50,18 +42,20 @@ struct Series {
     points: Vec<Point>,
 }
 
-/// The median time to learn a machine.
+/// The time to learn a machine: processor time of all threads, where the system reports it, else elapsed time.
 struct Point {
-    /// `None` if it exceeds the limit.
+    /// The median over the seeds; `None` if it exceeds the limit.
     time: Option<Duration>,
+    /// The longest; `None` if it exceeds the limit.
+    worst: Option<Duration>,
     /// The states learnt, or those proven necessary.
     states: usize,
 }
 
-/// A task, and how many of its traces to learn from.
+/// Traces to learn from.
 struct Problem {
-    task: Task,
-    traces: usize,
+    signature: Signature,
+    traces: Vec<Trace>,
     options: Options,
 }
 
@@ -71,7 +65,7 @@ fn main() -> Fallible<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let limit = arguments.first().map_or("0.1", String::as_str);
     let limit = Duration::try_from_secs_f64(limit.parse()?)?;
-    let studies = [traces(limit)?, objects(limit)?, chains(limit)?];
+    let studies = [traces(limit)?, objects(limit)?, states(limit)?];
     for study in &studies {
         println!("{}", table::markdown(study, limit));
     }
@@ -91,12 +85,8 @@ fn traces(limit: Duration) -> Fallible<Study> {
         ("GreenButOne-NoLava", "green-but-one"),
         ("Blue-AllYellow-7", "blue-all-yellow-7"),
     ] {
-        series.push(grow(title, &sizes, limit, |traces| {
-            Ok(Problem {
-                task: paper_task(name, 2)?,
-                traces,
-                options: Options::default(),
-            })
+        series.push(grow(title, &sizes, limit, |traces, seed| {
+            record(&paper_task(name, 2)?, traces, &Options::default(), seed)
         })?);
     }
     Ok(Study {
@@ -121,12 +111,8 @@ fn objects(limit: Duration) -> Fallible<Study> {
         ("Blue-AllYellow-7", "blue-all-yellow-7", Options::default()),
         ("AllYellow, propositional", "all-yellow", propositional),
     ] {
-        series.push(grow(title, &sizes, limit, |yellow| {
-            Ok(Problem {
-                task: paper_task(name, yellow)?,
-                traces: 200,
-                options: options.clone(),
-            })
+        series.push(grow(title, &sizes, limit, |yellow, seed| {
+            record(&paper_task(name, yellow)?, 200, &options, seed)
         })?);
     }
     Ok(Study {
@@ -137,21 +123,27 @@ fn objects(limit: Duration) -> Fallible<Study> {
     })
 }
 
-/// More and more sub-tasks in a row, the goal counted, 100 traces of each kind.
-fn chains(limit: Duration) -> Fallible<Study> {
-    let sizes: Vec<usize> = (2..=8).collect();
-    let chain = |sub_tasks| {
-        Ok(Problem {
-            task: chain_task(sub_tasks)?,
-            traces: 200,
-            options: Options::default(),
-        })
-    };
+/// More and more states, 100 sampled traces of each kind.
+fn states(limit: Duration) -> Fallible<Study> {
+    let sizes: Vec<usize> = (4..=8).collect();
+    let mut series = Vec::new();
+    for family in MachineFamily::ALL {
+        series.push(grow(family.as_str(), &sizes, limit, |states, seed| {
+            Ok(Problem {
+                signature: family.signature()?,
+                traces: family.sample(states, 100, seed)?,
+                options: Options {
+                    cyclic: family == MachineFamily::Cycle,
+                    ..Options::default()
+                },
+            })
+        })?);
+    }
     Ok(Study {
-        title: "Sub-tasks in a row",
-        varied: "sub-tasks",
-        series: vec![grow("chain", &sizes, limit, chain)?],
+        title: "States",
+        varied: "states",
         sizes,
+        series,
     })
 }
 
@@ -169,38 +161,24 @@ fn paper_task(name: &str, yellow: usize) -> Fallible<Task> {
     Ok(Task::new(description)?)
 }
 
-/// A chain of sub-tasks in the paper's room, of which the last is the goal: four are Blue-AllYellow-7.
-fn chain_task(sub_tasks: usize) -> Fallible<Task> {
-    let before = sub_tasks.saturating_sub(1);
-    let mut machine = Machine::builder(&format!("chain_{sub_tasks}"))
-        .initial("u0")
-        .accept("u_acc");
-    for (i, formula) in CHAIN.iter().cycle().take(before).enumerate() {
-        machine = machine.edge(&format!("u{i}"), &format!("u{}", i + 1), formula)?;
-    }
-    machine = machine.edge(&format!("u{before}"), "u_acc", "goal")?;
-    let mut description = Task::builtin("blue-all-yellow-7")?.description().clone();
-    description.name = format!("chain-{sub_tasks}");
-    description.machine = machine.build()?;
-    // Long chains are rarely completed by chance in 3,000 steps.
-    description.steps = 10_000;
-    Ok(Task::new(description)?)
-}
-
 /// Random walks, the same number of each kind that the task can end in.
-fn record(problem: &Problem, seed: u64) -> Fallible<Vec<Trace>> {
-    let can_fail = problem.task.truth().machine().reject().is_some();
-    let each = problem.traces.div_ceil(2 + usize::from(can_fail));
+fn record(task: &Task, traces: usize, options: &Options, seed: u64) -> Fallible<Problem> {
+    let can_fail = task.truth().machine().reject().is_some();
+    let each = traces.div_ceil(2 + usize::from(can_fail));
     let walks = RandomWalks {
         each,
         seed,
         max_episodes: 10_000_000,
     };
-    let recorded = walks.record(&Arc::new(problem.task.clone()), || false)?;
+    let recorded = walks.record(&Arc::new(task.clone()), || false)?;
     if !recorded.has(each) {
-        return Err(format!("too few traces of {}", problem.task.name()).into());
+        return Err(format!("too few traces of {}", task.name()).into());
     }
-    Ok(recorded.traces.into_values().flatten().collect())
+    Ok(Problem {
+        signature: task.signature().clone(),
+        traces: recorded.traces.into_values().flatten().collect(),
+        options: options.clone(),
+    })
 }
 
 /// Learns for one size after the other, until it is not practical any more.
@@ -208,21 +186,26 @@ fn grow(
     task: &'static str,
     sizes: &[usize],
     limit: Duration,
-    problem: impl Fn(usize) -> Fallible<Problem>,
+    problem: impl Fn(usize, u64) -> Fallible<Problem>,
 ) -> Fallible<Series> {
     let mut points = Vec::new();
     for size in sizes {
-        let problem = problem(*size)?;
         let mut times = Vec::new();
         for seed in SEEDS {
-            times.push(learn(&problem, &record(&problem, seed)?, limit)?);
+            times.push(learn(&problem(*size, seed)?, limit)?);
             // If most exceed the limit, so does the median.
             if times.iter().filter(|point| point.time.is_none()).count() > SEEDS.len() / 2 {
                 break;
             }
         }
         times.sort_by_key(|point| point.time.unwrap_or(Duration::MAX));
-        let point = times.swap_remove(times.len() / 2);
+        let worst = times.last().and_then(|point| point.time);
+        // Seeds that were left out exceed the limit, too.
+        let middle = (SEEDS.len() / 2).min(times.len() - 1);
+        let point = Point {
+            worst,
+            ..times.swap_remove(middle)
+        };
         let practical = point.time.is_some();
         points.push(point);
         if !practical {
@@ -233,45 +216,64 @@ fn grow(
 }
 
 /// Learns from scratch: adds the traces to a learner, which tries every number of states.
-fn learn(problem: &Problem, traces: &[Trace], limit: Duration) -> Fallible<Point> {
-    let start = Instant::now();
-    let mut learner = Learner::new(problem.task.signature(), &problem.options);
-    for trace in traces {
-        learner.add(trace);
-    }
+fn learn(problem: &Problem, limit: Duration) -> Fallible<Point> {
     let limits = Limits {
         max_states: 20,
         time: Some(limit),
         ..Limits::default()
     };
-    Ok(match learner.learn(&limits)? {
-        LearnOutcome::Minimal(learnt) => Point {
-            time: Some(start.elapsed()),
-            states: learnt.states,
-        },
-        LearnOutcome::Stopped {
-            at_least_states, ..
-        } => Point {
-            time: None,
-            states: at_least_states,
-        },
-        LearnOutcome::Contradictory(pairs) => {
-            return Err(format!("contradictions: {pairs:?}").into());
+    let start = used_time();
+    let mut repeats = 0;
+    loop {
+        let mut learner = Learner::new(&problem.signature, &problem.options);
+        for trace in &problem.traces {
+            learner.add(trace);
         }
-    })
+        let outcome = learner.learn(&limits)?;
+        repeats += 1;
+        let used = used_time().saturating_sub(start);
+        let (time, states) = match outcome {
+            LearnOutcome::Minimal(_) if used < MEASURED => continue,
+            LearnOutcome::Minimal(learnt) => (Some(used / repeats), learnt.states),
+            LearnOutcome::Stopped {
+                at_least_states, ..
+            } => (None, at_least_states),
+            LearnOutcome::Contradictory(pairs) => {
+                return Err(format!("contradictions: {pairs:?}").into());
+            }
+        };
+        return Ok(Point {
+            time,
+            worst: time,
+            states,
+        });
+    }
+}
+
+/// The processor time of all threads so far, where the system reports it (Linux, in hundredths of a second), else the time since
+/// the first call.
+fn used_time() -> Duration {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let elapsed = START.get_or_init(Instant::now).elapsed();
+    let processor = || {
+        let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+        // The name of the program, in parentheses, may have spaces.
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        let [user, system] =
+            [11, 12].map(|i| fields.get(i).and_then(|field| field.parse::<u64>().ok()));
+        Some(Duration::from_millis(10 * (user? + system?)))
+    };
+    processor().unwrap_or(elapsed)
 }
 
 /// 10,000 traces of Blue-AllYellow-7: the time and the memory.
 fn many_traces(limit: Duration) -> Fallible<String> {
-    let problem = Problem {
-        task: paper_task("blue-all-yellow-7", 2)?,
-        traces: 10_000,
-        options: Options::default(),
-    };
-    let traces = record(&problem, 1)?;
+    let task = paper_task("blue-all-yellow-7", 2)?;
+    let problem = record(&task, 10_000, &Options::default(), 1)?;
+    let traces = &problem.traces;
     let steps: usize = traces.iter().map(|trace| trace.steps().len()).sum();
     forget_peak_memory();
-    let point = learn(&problem, &traces, limit)?;
+    let point = learn(&problem, limit)?;
     let memory = peak_memory().map_or_else(
         || "unknown here".to_owned(),
         |bytes| format!("{} MiB", bytes >> 20),

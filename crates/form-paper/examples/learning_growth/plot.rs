@@ -12,11 +12,14 @@ use super::table::grouped;
 
 const FONT: &str = "sans-serif";
 /// A task has the same colour in all panels (a palette for colour-blind readers).
-const COLOURS: [(&str, RGBColor); 4] = [
+const COLOURS: [(&str, RGBColor); 7] = [
     ("AllYellow", RGBColor(0, 114, 178)),
     ("GreenButOne-NoLava", RGBColor(213, 94, 0)),
     ("Blue-AllYellow-7", RGBColor(0, 158, 115)),
     ("AllYellow, propositional", RGBColor(204, 121, 167)),
+    ("chain with a dead end", RGBColor(230, 159, 0)),
+    ("two branches", RGBColor(86, 180, 233)),
+    ("cycle", RGBColor(128, 128, 128)),
 ];
 /// The lower end of the scale, in seconds.
 const SHORTEST: f64 = 1e-4;

@@ -21,14 +21,19 @@ pub fn markdown(study: &Study, limit: Duration) -> String {
     text
 }
 
-/// `12 ms, 2 states`, or `not in 60 s, 5 states or more`.
+/// `12 ms (15 ms), 2 states`, the worst in parentheses, or `not in 60 s, 5 states or more`.
 pub fn cell(point: &Point, limit: Duration) -> String {
     let states = match point.states {
         1 => "1 state".to_owned(),
         n => format!("{n} states"),
     };
     match point.time {
-        Some(time) => format!("{}, {states}", human(time)),
+        Some(time) => {
+            let worst = point
+                .worst
+                .map_or_else(|| format!("over {}", human(limit)), human);
+            format!("{} ({worst}), {states}", human(time))
+        }
         None => format!("not in {}, {states} or more", human(limit)),
     }
 }

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use form_core::AtomSet;
 
 use super::ordered_runs::OrderedRuns;
+use super::runs::CHECKED;
 use super::solver::{Solved, Solver};
 use crate::budget::Budget;
 use crate::effort::Effort;
@@ -37,6 +38,8 @@ pub(crate) struct Relaxation {
     runs: OrderedRuns,
     /// The traces that the solver knows.
     tree: PrefixTree,
+    /// The ways to cut a trace into stays, where they have been counted.
+    cuts: HashMap<usize, f64>,
     counterexamples: usize,
     /// The number of nodes that the tree began with.
     seeded: usize,
@@ -53,7 +56,7 @@ impl Relaxation {
                 .map(|atom| atom.mask.clone())
                 .collect()
         };
-        let tree = problem.strongest_seeds(states);
+        let tree = problem.strongest_seeds(states, budget);
         let mut relaxation = Self {
             solver: Solver::new(budget),
             shape,
@@ -63,6 +66,7 @@ impl Relaxation {
             runs,
             seeded: tree.len(),
             tree,
+            cuts: HashMap::new(),
             counterexamples: 0,
         };
         relaxation.add_edges()?;
@@ -83,21 +87,23 @@ impl Relaxation {
         }
     }
 
-    /// CEGIS: whether some table is consistent with all traces, with a limit on the conflicts of each solver call.
+    /// CEGIS: whether some table is consistent with all traces, with a limit on the conflicts of each solver call and on the number
+    /// of calls.
     pub(crate) fn solve(
         &mut self,
         problem: &Problem,
         conflicts: Option<i32>,
+        calls: usize,
         budget: &Budget,
     ) -> Solved<()> {
         self.solver.set_budget(budget);
-        loop {
+        for _ in 0..calls {
             self.extend(problem.traces.observations());
             match self.solver.solve(&[], conflicts) {
                 Solved::Sat(()) => {}
                 answer => return answer,
             }
-            let found = self.decode().counterexamples(problem);
+            let found = self.decode().counterexamples(problem, &mut self.cuts);
             if found.is_empty() {
                 return Solved::Sat(());
             }
@@ -106,12 +112,17 @@ impl Relaxation {
                 problem.plant(&mut self.tree, counterexample);
             }
         }
+        Solved::Unknown
     }
 
     /// Encodes the nodes of the tree that are new since the last call.
     fn extend(&mut self, observations: &[AtomSet]) {
         self.runs.tighten(&mut self.solver, &self.tree);
         for node in self.runs.len()..self.tree.len() {
+            // What is missing is encoded by the next call.
+            if node % CHECKED == 0 && self.solver.check().is_none() {
+                return;
+            }
             let observation = self.tree.node(node).observation;
             self.add_observation(observation, &observations[observation as usize]);
             self.runs.add_node(&mut self.solver, &self.tree);

@@ -39,8 +39,12 @@ impl Table {
         self.waiting[from].push((forall, to));
     }
 
-    /// A few counterexamples among all traces.
-    pub(super) fn counterexamples(&self, problem: &Problem) -> Vec<TracePrefix> {
+    /// A few counterexamples among all traces; `cuts` remembers the ways to cut them.
+    pub(super) fn counterexamples(
+        &self,
+        problem: &Problem,
+        cuts: &mut HashMap<usize, f64>,
+    ) -> Vec<TracePrefix> {
         let observations = problem.traces.observations();
         let found = (problem.traces.from(0).iter().enumerate())
             .filter_map(|(i, (kind, steps))| {
@@ -67,6 +71,6 @@ impl Table {
                 Some((mistake, problem.traces.prefix(i, length)))
             })
             .collect();
-        problem.select(found, self.accept)
+        problem.select(found, self.accept, cuts)
     }
 }
