@@ -69,7 +69,13 @@ impl Learner {
 
     /// Adds a trace; its number, or `None` for a duplicate.
     pub fn add(&mut self, trace: &Trace) -> Option<usize> {
-        self.problem.traces.add(trace)
+        self.add_weighted(trace, 1)
+    }
+
+    /// Adds a trace that was observed `weight` times; its number, or `None` for a duplicate. Weights matter only where traces may
+    /// be misjudged: see [`learn_tolerant`](Learner::learn_tolerant).
+    pub fn add_weighted(&mut self, trace: &Trace, weight: u64) -> Option<usize> {
+        self.problem.traces.add(trace, weight)
     }
 
     /// The number of distinct traces.

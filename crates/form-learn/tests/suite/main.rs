@@ -9,3 +9,4 @@ mod learner;
 mod machines;
 mod problems;
 mod sat;
+mod tolerate;
