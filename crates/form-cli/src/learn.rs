@@ -2,6 +2,7 @@
 
 mod explanation;
 mod report;
+mod tolerance;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +14,10 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use form_core::{Dataset, Trace};
 use form_learn::asp::{learn_with_clingo, learn_with_ilasp, to_asp, to_ilasp};
-use form_learn::{Explanation, LearnOutcome, Learner, Limits, Options, Round, StopReason};
+use form_learn::{
+    Explanation, LearnOutcome, Learner, Limits, Options, Round, StopReason, Tolerance,
+    TolerantOutcome,
+};
 
 use crate::output::count;
 use crate::{Answer, input, output};
@@ -24,7 +28,7 @@ use crate::{Answer, input, output};
 /// machine is proven minimal, or the output says what was proven before a limit was reached (exit code 1).
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form learn examples/all_yellow.jsonl\n  form learn examples/green_but_one.jsonl -o green.form\n  form learn examples/all_yellow.jsonl --propositional --max-disjuncts 2\n  form learn examples/all_yellow.jsonl --explain"
+    after_help = "Examples:\n  form learn examples/all_yellow.jsonl\n  form learn examples/green_but_one.jsonl -o green.form\n  form learn examples/all_yellow.jsonl --propositional --max-disjuncts 2\n  form learn examples/all_yellow.jsonl --tolerate 2%\n  form learn examples/all_yellow.jsonl --explain"
 )]
 pub struct Args {
     /// Trace files (JSON Lines, .gz too)
@@ -51,6 +55,12 @@ pub struct Args {
     /// Allow other literals beside a positive `forall`
     #[arg(long)]
     forall_anywhere: bool,
+    /// How many traces the machine may misjudge, duplicates counted: a number, a percentage, or `auto`
+    ///
+    /// The machine is the smallest that misjudges no more, and of its size one that misjudges fewest, proven. The output adds a table
+    /// of states and misjudged traces and the suspects, line by line. `auto` chooses the row by description length.
+    #[arg(long, value_name = "N|P%|auto", value_parser = tolerance::parse, allow_hyphen_values = true)]
+    tolerate: Option<Tolerance>,
     /// The time limit, such as 500ms, 60s, 5m or 1h; seconds without a unit
     #[arg(long, value_name = "TIME", value_parser = input::duration)]
     time_limit: Option<Duration>,
@@ -105,6 +115,14 @@ pub fn run(args: &Args) -> Result<Answer> {
     if args.explain && args.export.is_some() {
         bail!("--explain is about a learnt machine, and --export learns none: remove one of them");
     }
+    if args.tolerate.is_some() {
+        if args.solver != Solver::Sat {
+            bail!("--tolerate needs the built-in solver: remove --solver, or --tolerate");
+        }
+        if args.explain || args.export.is_some() {
+            bail!("--tolerate goes neither with --explain nor with --export: both need all traces");
+        }
+    }
     input::use_threads(args.threads)?;
     let signature = input::signature(args.signature.as_deref(), &args.traces)?.unwrap_or_default();
     let mut data = Dataset::new(signature);
@@ -112,7 +130,9 @@ pub fn run(args: &Args) -> Result<Answer> {
         data.read(input::trace_file(path)?)?;
     }
     let contradictions = data.contradictions();
-    if let Some(first) = contradictions.first() {
+    if let Some(first) = contradictions.first()
+        && args.tolerate.is_none()
+    {
         return report::contradiction(args, &data, first, contradictions.len());
     }
     let options = Options {
@@ -157,6 +177,8 @@ struct Learning {
     rounds: Vec<Round>,
     time: Duration,
     explanation: Option<(Explanation, Duration)>,
+    /// The table and the suspects, with a tolerance.
+    tolerant: Option<TolerantOutcome>,
 }
 
 fn learn(args: &Args, data: &Dataset, options: &Options, limits: &Limits) -> Result<Learning> {
@@ -169,6 +191,9 @@ fn learn(args: &Args, data: &Dataset, options: &Options, limits: &Limits) -> Res
     };
     let signature = data.signature();
     let outcome = match args.solver {
+        Solver::Sat if args.tolerate.is_some() => {
+            return learn_tolerant(args.tolerate, data, options, limits);
+        }
         Solver::Sat => return learn_built_in(args.explain, data, options, limits),
         Solver::Clingo => {
             learn_with_clingo(signature, &traces(), options, limits, Path::new("clingo"))?
@@ -182,6 +207,29 @@ fn learn(args: &Args, data: &Dataset, options: &Options, limits: &Limits) -> Res
         rounds: Vec::new(),
         time: start.elapsed(),
         explanation: None,
+        tolerant: None,
+    })
+}
+
+fn learn_tolerant(
+    tolerance: Option<Tolerance>,
+    data: &Dataset,
+    options: &Options,
+    limits: &Limits,
+) -> Result<Learning> {
+    let start = Instant::now();
+    let tolerance = tolerance.unwrap_or(Tolerance::AtMost(0));
+    let mut learner = Learner::new(data.signature(), options);
+    for ((_, trace), weight) in data.traces().iter().zip(tolerance::weights(data)) {
+        learner.add_weighted(trace, weight);
+    }
+    let learnt = with_progress(limits, |limits| learner.learn_tolerant(tolerance, limits))?;
+    Ok(Learning {
+        outcome: learnt.outcome.clone(),
+        rounds: learnt.rounds.clone(),
+        time: start.elapsed(),
+        explanation: None,
+        tolerant: Some(learnt),
     })
 }
 
@@ -212,6 +260,7 @@ fn learn_built_in(
         rounds: learner.rounds().to_vec(),
         time,
         explanation,
+        tolerant: None,
     })
 }
 

@@ -102,10 +102,14 @@ impl Dataset {
         &self.duplicates
     }
 
+    /// The name of the file that a trace is from.
+    pub fn file_name(&self, origin: Origin) -> &str {
+        self.files.get(origin.file).map_or("trace", String::as_str)
+    }
+
     /// An origin in text form: `traces.jsonl:12`.
     pub fn describe(&self, origin: Origin) -> impl fmt::Display + '_ {
-        let file = self.files.get(origin.file).map_or("trace", String::as_str);
-        format!("{file}:{}", origin.line)
+        format!("{}:{}", self.file_name(origin), origin.line)
     }
 
     /// All contradictory pairs: the same observations with different kinds, and a goal or dead-end trace that another trace continues.

@@ -120,23 +120,31 @@ impl Learner {
             let traces = total;
             return Err(Error::Tolerance { tolerated, traces });
         }
-        if problem.vocabulary.len() < problem.signature.len() {
-            vocabulary(&problem.signature, problem.options.first_order)?;
-        }
-        let mut search = Search {
-            problem,
-            limits,
-            budget: Budget::new(limits),
-            levels: Vec::new(),
-            rounds: Vec::new(),
-            chosen: None,
-            best: None,
-        };
+        self.check_vocabulary()?;
+        let mut search = Search::new(problem, limits);
         let ended = match tolerated {
             Some(tolerated) => search.at_most(tolerated),
             None => search.shortest_description(total),
         };
         search.outcome(ended, tolerated.unwrap_or(0))
+    }
+
+    /// The machine that misjudges fewest traces of all with at most `limits.max_states` states, and the exact table up to there.
+    pub fn learn_fewest_misjudged(&self, limits: &Limits) -> Result<TolerantOutcome> {
+        self.problem().traces.total_weight().ok_or(Error::Weights)?;
+        self.check_vocabulary()?;
+        let mut search = Search::new(self.problem(), limits);
+        let ended = search.fewest_of_all();
+        search.outcome(ended, 0)
+    }
+
+    /// If there were too many atoms, the vocabulary is empty.
+    fn check_vocabulary(&self) -> Result<()> {
+        let problem = self.problem();
+        if problem.vocabulary.len() < problem.signature.len() {
+            vocabulary(&problem.signature, problem.options.first_order)?;
+        }
+        Ok(())
     }
 }
 
@@ -159,7 +167,41 @@ struct Open {
     cegis: SoftCegis,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(problem: &'a Problem, limits: &'a Limits) -> Self {
+        Self {
+            problem,
+            limits,
+            budget: Budget::new(limits),
+            levels: Vec::new(),
+            rounds: Vec::new(),
+            chosen: None,
+            best: None,
+        }
+    }
+
+    /// The exact number for one number of states after the other, until no trace is misjudged.
+    fn fewest_of_all(&mut self) -> Result<(), StopReason> {
+        let mut fewest: Option<(u64, Open)> = None;
+        for states in 1..=self.limits.max_states {
+            let mut open = self.open(states)?;
+            if self.fewest(&mut open, u64::MAX, None) == Fewest::Unknown {
+                return Err(self.budget.stop_reason());
+            }
+            let weight = self.levels[states - 1].fewest_misjudged;
+            if (fewest.as_ref()).is_none_or(|(before, _)| weight < *before) {
+                self.best.clone_from(&open.cegis.best);
+                fewest = Some((weight, open));
+            }
+            if weight == 0 {
+                break;
+            }
+        }
+        let (weight, mut open) = fewest.ok_or(StopReason::States)?;
+        self.chosen = Some((weight, self.cheapest(&mut open)?));
+        Ok(())
+    }
+
     /// The first number of states with few enough misjudged traces.
     fn at_most(&mut self, tolerated: u64) -> Result<(), StopReason> {
         for states in 1..=self.limits.max_states {
