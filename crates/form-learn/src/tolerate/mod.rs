@@ -34,7 +34,8 @@ pub enum Tolerance {
     AtMost(u64),
     /// At most this share of the traces, from 0 to 1.
     Share(f64),
-    /// As many as the shortest description of the traces leaves: that of the machine and of the traces it misjudges.
+    /// As many as the first number of states misjudges whose description is shorter than that of the next: the description of the
+    /// machine and of the traces it misjudges.
     Auto,
 }
 
@@ -65,7 +66,7 @@ pub struct Level {
     pub fewest_misjudged: u64,
     /// Lower bound: no machine misjudges fewer.
     pub at_least: u64,
-    /// The bits of the description, for [`Tolerance::Auto`] where the machine is known.
+    /// The bits of the shortest description found, for [`Tolerance::Auto`].
     pub bits: Option<f64>,
 }
 
@@ -229,55 +230,37 @@ impl<'a> Search<'a> {
         Err(StopReason::States)
     }
 
-    /// The number of states with the shortest description of the traces. First every number gets a few solver calls; the
-    /// descriptions found bound what the others must beat.
+    /// The first number of states whose description of the traces is shorter than that of the next one. Both get a few solver
+    /// calls; the one that is chosen is then proven.
     fn shortest_description(&mut self, total: u64) -> Result<(), StopReason> {
         let description = Description::new(self.problem, total);
-        let mut open: Vec<Open> = Vec::new();
-        let mut shortest = f64::INFINITY;
+        let mut shortest: Option<(f64, Open)> = None;
         for states in 1..=self.limits.max_states {
-            if description.fewest_bits(states) >= shortest {
+            let bits = shortest.as_ref().map_or(f64::INFINITY, |(bits, _)| *bits);
+            if description.fewest_bits(states) >= bits {
                 break;
             }
             let mut this = self.open(states)?;
-            // A refused call costs no more than a few, and a machine that is known by then is a bound for all.
             self.fewest(&mut this, total, Some(QUICK));
-            if let Some((weight, learnt)) = &this.cegis.best {
-                let bits = description.bits(learnt, *weight);
-                if bits < shortest {
-                    shortest = bits;
-                    self.best = Some((*weight, learnt.clone()));
-                }
+            if self.budget.exhausted().is_some() {
+                return Err(self.budget.stop_reason());
             }
-            open.push(this);
+            let length = (this.cegis.best.as_ref())
+                .map_or(f64::INFINITY, |(weight, learnt)| description.bits(learnt, *weight));
+            self.levels[states - 1].bits = Some(length);
+            if states > 1 && length >= bits {
+                break;
+            }
+            self.best.clone_from(&this.cegis.best);
+            shortest = Some((length, this));
         }
-        let mut answer: Option<(f64, u64, Learnt)> = None;
-        for mut this in open {
-            // The most misjudged traces with which this number of states would have the shortest description.
-            let room = shortest - description.fewest_bits(this.states);
-            let Some(tolerated) = description.most_misjudged(room) else {
-                continue;
-            };
-            match self.fewest(&mut this, tolerated, None) {
-                Fewest::TooMany | Fewest::NoMachine => continue,
-                Fewest::Unknown => return Err(self.budget.stop_reason()),
-                Fewest::Proven => {}
-            }
-            let level = &self.levels[this.states - 1];
-            let weight = level.fewest_misjudged;
-            if (this.cegis.best.as_ref()).is_none_or(|(own, _)| *own > weight) {
-                continue;
-            }
-            let learnt = self.cheapest(&mut this)?;
-            let bits = description.bits(&learnt, weight);
-            self.levels[this.states - 1].bits = Some(bits);
-            shortest = shortest.min(bits);
-            if (answer.as_ref()).is_none_or(|(best, _, _)| bits < *best) {
-                self.best = Some((weight, learnt.clone()));
-                answer = Some((bits, weight, learnt));
-            }
+        let (_, mut this) = shortest.ok_or(StopReason::States)?;
+        if self.fewest(&mut this, total, None) == Fewest::Unknown {
+            return Err(self.budget.stop_reason());
         }
-        let (_, weight, learnt) = answer.ok_or(StopReason::States)?;
+        let weight = self.levels[this.states - 1].fewest_misjudged;
+        let learnt = self.cheapest(&mut this)?;
+        self.levels[this.states - 1].bits = Some(description.bits(&learnt, weight));
         self.chosen = Some((weight, learnt));
         Ok(())
     }
@@ -428,6 +411,6 @@ impl<'a> Search<'a> {
 
 /// The first look at a number of states.
 const QUICK: ConflictBudget = ConflictBudget {
-    conflicts: 2000,
-    calls: 60,
+    conflicts: 4000,
+    calls: 400,
 };

@@ -124,7 +124,8 @@ impl SoftCegis {
                 Solved::Unknown => return Fewest::Unknown,
                 Solved::Sat(()) => {
                     let learnt = self.encoding.decode().learnt;
-                    if !self.refine(problem, &learnt) {
+                    let last = upper.is_some_and(|upper| upper <= self.lower.saturating_add(1));
+                    if !self.refine(problem, &learnt) || last {
                         self.waiting.clear();
                     }
                 }
@@ -133,7 +134,11 @@ impl SoftCegis {
                     if core.is_empty() {
                         return Fewest::NoMachine;
                     }
-                    let core = self.reduce(core);
+                    // The last core need not be small.
+                    let weight = (core.iter()).map(|literal| self.soft[literal].weight).min();
+                    let next = self.lower.saturating_add(weight.unwrap_or(0));
+                    let last = next > tolerated || upper.is_some_and(|upper| next >= upper);
+                    let core = if last { core } else { self.reduce(core) };
                     self.relax(&core);
                 }
             }
@@ -157,7 +162,7 @@ impl SoftCegis {
             }
         }
         let mut needed = 0;
-        while needed < core.len() && core.len() <= REDUCED {
+        while needed < core.len().min(FAILED) {
             let mut rest = core.clone();
             rest.remove(needed);
             match self.encoding.solve(&rest, Some(REDUCE_CONFLICTS)) {
@@ -321,6 +326,6 @@ const PER_MISTAKE: usize = 4;
 /// How often a core is trimmed.
 const TRIMS: usize = 3;
 /// The conflicts of one call that makes a core smaller.
-const REDUCE_CONFLICTS: i32 = 200;
-/// Cores up to this size are reduced one by one.
-const REDUCED: usize = 60;
+const REDUCE_CONFLICTS: i32 = 50;
+/// How many assumptions are kept in vain before a core is small enough.
+const FAILED: usize = 20;
