@@ -55,11 +55,13 @@ from formrl.records import (
     Difference,
     Edge,
     LearnResult,
+    Level,
     Overlap,
     Reaction,
     Report,
     Round,
     Steps,
+    Suspect,
 )
 
 from formrl.trials import Trial, TrialResult, sweep
@@ -80,6 +82,7 @@ __all__ = [
     "LearnError",
     "LearnResult",
     "Learner",
+    "Level",
     "LimitError",
     "Machine",
     "MachineError",
@@ -95,6 +98,7 @@ __all__ = [
     "Signature",
     "Step",
     "Steps",
+    "Suspect",
     "Task",
     "Trace",
     "TraceError",

@@ -252,6 +252,7 @@ class Learner:
         time_limit: float | None = None,
         memory_limit: int | None = None,
         progress: Callable[[int], object] | None = None,
+        tolerate: int | str | None = None,
     ) -> LearnResult: ...
     @property
     def traces(self) -> int: ...
@@ -270,6 +271,7 @@ def learn(
     time_limit: float | None = None,
     memory_limit: int | None = None,
     progress: Callable[[int], object] | None = None,
+    tolerate: int | str | None = None,
 ) -> LearnResult: ...
 @final
 class Task:

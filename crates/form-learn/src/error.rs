@@ -72,7 +72,9 @@ pub enum Error {
     NothingToExplain,
 
     /// A tolerance that no traces can exceed.
-    #[error("cannot tolerate {tolerated} misjudged traces of {traces}: a machine without edges would do; give a smaller number")]
+    #[error(
+        "cannot tolerate {tolerated} misjudged traces of {traces}: a machine without edges would do; give a smaller number"
+    )]
     Tolerance {
         /// The number of traces that may be misjudged.
         tolerated: u64,
@@ -81,7 +83,10 @@ pub enum Error {
     },
 
     /// Weights of traces whose sum is beyond the range of 64 bits.
-    #[error("the weights of the traces add up to more than {}: give smaller weights", u64::MAX)]
+    #[error(
+        "the weights of the traces add up to more than {}: give smaller weights",
+        u64::MAX
+    )]
     Weights,
 
     /// An error of the language, the machines or the traces.

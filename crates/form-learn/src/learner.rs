@@ -9,6 +9,7 @@ use crate::above::Above;
 use crate::budget::Budget;
 use crate::effort::Effort;
 use crate::error::Result;
+use crate::lifted::lifted_vocabulary;
 use crate::options::{Limits, Options};
 use crate::outcome::{LearnOutcome, Learnt, Round, StopReason};
 use crate::problem::Problem;
@@ -65,6 +66,15 @@ impl Learner {
             minimal: None,
             rounds: Vec::new(),
         }
+    }
+
+    /// A learner for [lifted](crate::Lifting) traces: no edge names an object, and `forall` ranges over the objects of each trace.
+    /// [`unlift`](crate::unlift) gives the machine over the original predicates.
+    pub fn lifted(signature: &Signature, options: &Options) -> Self {
+        let mut learner = Self::new(&Signature::default(), options);
+        learner.problem.signature = signature.clone();
+        learner.problem.vocabulary = lifted_vocabulary(signature, options.first_order);
+        learner
     }
 
     /// Adds a trace; its number, or `None` for a duplicate.

@@ -5,6 +5,7 @@ mod learn;
 mod machine;
 mod net;
 mod noise;
+mod objects;
 mod train;
 
 use std::fmt::Write;
@@ -17,8 +18,8 @@ use crate::{Answer, output};
 
 /// Measure the speed of the parts and print one table
 ///
-/// Every figure is the median of several runs. Names select rows by prefix. The rows `noise` (traces of which some are wrong) are
-/// measured only where they are named.
+/// Every figure is the median of several runs. Names select rows by prefix. The rows `noise` (traces of which some are wrong) and
+/// `objects` (traces with objects of their own) are measured only where they are named.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  form bench\n  form bench learn --json")]
 pub struct Args {
@@ -66,7 +67,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         .into_iter()
         .flatten()
     };
-    let by_name = || noise::BENCHMARKS.iter();
+    let by_name = || noise::BENCHMARKS.iter().chain(&objects::BENCHMARKS);
     let all = || benchmarks().chain(by_name());
     let known: Vec<&str> = all().map(|b| b.name).collect();
     for name in &args.names {

@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use form_core::{
-    CompareOptions, Comparison, Kind, Observations, Signature, Trace, compare,
-};
-use form_env::{Random, Task, Stream, generator};
+use form_core::{CompareOptions, Comparison, Kind, Observations, Signature, Trace, compare};
+use form_env::{Random, Stream, Task, generator};
 use form_learn::{LearnOutcome, Learner, Limits, Options, Tolerance};
 use rand::RngExt;
 use rand::seq::IndexedRandom;
@@ -62,7 +60,8 @@ fn flipped(name: &str) -> Result<Row> {
         let mut learner = Learner::new(&signature, &Options::default());
         // The first line of each distinct trace.
         let mut lines: Vec<Vec<usize>> = Vec::new();
-        let mut numbers: std::collections::HashMap<&Trace, usize> = std::collections::HashMap::new();
+        let mut numbers: std::collections::HashMap<&Trace, usize> =
+            std::collections::HashMap::new();
         for (line, trace) in traces.iter().enumerate() {
             match learner.add(trace) {
                 Some(_) => {
@@ -208,7 +207,11 @@ pub(super) fn order_log() -> (Signature, Vec<Trace>) {
             let cancelled = next[order] > 0 && random.random_range(0..12) == 0;
             let stage = if cancelled { 4 } else { next[order] };
             let atom = format!("{}(order{order})", stages[stage]);
-            steps.push(signature.observation([&atom]).expect("it is in the signature"));
+            steps.push(
+                signature
+                    .observation([&atom])
+                    .expect("it is in the signature"),
+            );
             next[order] = if cancelled { 5 } else { next[order] + 1 };
             match stage {
                 2 => packed = true,

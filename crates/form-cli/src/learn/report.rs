@@ -39,6 +39,9 @@ pub fn print(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
         if let Some(learnt) = &result.tolerant {
             text += &tolerance::to_text(data, learnt);
         }
+        if let Some(held_out) = &result.held_out {
+            text += &held_out.to_text();
+        }
         output::print(&text)?;
     }
     Ok(match is_minimal {
@@ -167,6 +170,9 @@ fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json:
     if let Some(learnt) = &result.tolerant {
         tolerance::add_json(&mut value, data, learnt);
     }
+    if let Some(held_out) = &result.held_out {
+        value["holdout"] = held_out.to_json();
+    }
     if args.explain {
         value["explanation"] = match (outcome.learnt(), &result.explanation) {
             (Some(learnt), Some((explanation, time))) => {
@@ -206,7 +212,7 @@ pub fn contradiction(
             format!("{a} ({}) and {b} ({})", kinds.0, kinds.1)
         };
         output::print(&format!(
-            "no machine is consistent with the traces: {which}: {how} ({} in all; `form traces` lists them)",
+            "no machine is consistent with the traces: {which}: {how} ({} in all; `form traces` lists them, `--tolerate 1` allows a trace to be wrong)",
             count(number, "contradiction")
         ))?;
     }

@@ -26,10 +26,22 @@ pub fn parse(text: &str) -> Result<Tolerance, String> {
     Ok(Tolerance::AtMost(number))
 }
 
+/// Reads a percentage such as `20%`, between 0 and 100, as a share.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    let wanted = "expected a percentage between 0% and 100%, such as 20%";
+    let percent = text.strip_suffix('%').ok_or(wanted)?;
+    let percent: f64 = percent.trim().parse().map_err(|_| wanted)?;
+    match percent > 0.0 && percent < 100.0 {
+        true => Ok(percent / 100.0),
+        false => Err(wanted.to_owned()),
+    }
+}
+
 /// How often each distinct trace occurs.
 pub fn weights(data: &Dataset) -> Vec<u64> {
-    let numbers: std::collections::HashMap<Origin, usize> =
-        (data.traces().iter().enumerate()).map(|(i, (origin, _))| (*origin, i)).collect();
+    let numbers: std::collections::HashMap<Origin, usize> = (data.traces().iter().enumerate())
+        .map(|(i, (origin, _))| (*origin, i))
+        .collect();
     let mut weights = vec![1; data.traces().len()];
     for (first, _) in data.duplicates() {
         weights[numbers[first]] += 1;
@@ -87,10 +99,17 @@ pub fn to_text(data: &Dataset, learnt: &TolerantOutcome) -> String {
     for line in suspects {
         let place = data.describe(line.origin);
         let when = match line.after < line.observations {
-            true => format!(" after {} of {}", line.after, count(line.observations, "observation")),
+            true => format!(
+                " after {} of {}",
+                line.after,
+                count(line.observations, "observation")
+            ),
             false => String::new(),
         };
-        text += &format!("#   {place}: {}, expected {}{when}\n", line.kind, line.expected);
+        text += &format!(
+            "#   {place}: {}, expected {}{when}\n",
+            line.kind, line.expected
+        );
     }
     text
 }

@@ -64,12 +64,17 @@ impl Dataset {
 
     /// Reads a file into it; returns the file's index.
     pub fn read(&mut self, file: TraceFile) -> Result<usize> {
-        let index = self.files.len();
-        self.files.push(file.name().to_owned());
+        let index = self.add_file(file.name());
         for (line, trace) in file.traces(&self.signature)? {
             self.add(Origin { file: index, line }, trace);
         }
         Ok(index)
+    }
+
+    /// Names a file that traces are [added](Dataset::add) from; its index.
+    pub fn add_file(&mut self, name: &str) -> usize {
+        self.files.push(name.to_owned());
+        self.files.len() - 1
     }
 
     /// Adds a trace; `false` for a duplicate.

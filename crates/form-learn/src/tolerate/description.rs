@@ -45,7 +45,9 @@ impl Description {
         // log2(n choose m), term by term, then by Stirling's formula.
         let k = misjudged.min(self.traces.saturating_sub(misjudged));
         if k <= 10_000 {
-            bits += (0..k).map(|i| ((n - i as f64) / (i as f64 + 1.0)).log2()).sum::<f64>();
+            bits += (0..k)
+                .map(|i| ((n - i as f64) / (i as f64 + 1.0)).log2())
+                .sum::<f64>();
         } else {
             let p = m / n;
             bits += n * (-p * p.log2() - (1.0 - p) * (1.0 - p).log2());

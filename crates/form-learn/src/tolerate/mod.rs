@@ -15,6 +15,7 @@ use form_core::Kind;
 use crate::budget::Budget;
 use crate::cegis::ConflictBudget;
 use crate::counterexamples::mistakes;
+use crate::encode::Solved;
 use crate::error::{Error, Result};
 use crate::learner::Learner;
 use crate::minimise::{Bounds, CandidateLoop, break_ties, cheapest};
@@ -23,7 +24,6 @@ use crate::outcome::{LearnOutcome, Learnt, Round, StopReason};
 use crate::problem::Problem;
 use crate::verify::is_deterministic;
 use crate::vocabulary::vocabulary;
-use crate::encode::Solved;
 use description::Description;
 use soft_cegis::{Fewest, SoftCegis};
 
@@ -104,11 +104,7 @@ impl Learner {
     /// assert_eq!((learnt.misjudged, learnt.suspects[0].expected), (1, Kind::Goal));
     /// # Ok::<(), form_learn::Error>(())
     /// ```
-    pub fn learn_tolerant(
-        &self,
-        tolerance: Tolerance,
-        limits: &Limits,
-    ) -> Result<TolerantOutcome> {
+    pub fn learn_tolerant(&self, tolerance: Tolerance, limits: &Limits) -> Result<TolerantOutcome> {
         let problem = self.problem();
         let total = problem.traces.total_weight().ok_or(Error::Weights)?;
         let tolerated = match tolerance {
@@ -245,8 +241,9 @@ impl<'a> Search<'a> {
             if self.budget.exhausted().is_some() {
                 return Err(self.budget.stop_reason());
             }
-            let length = (this.cegis.best.as_ref())
-                .map_or(f64::INFINITY, |(weight, learnt)| description.bits(learnt, *weight));
+            let length = (this.cegis.best.as_ref()).map_or(f64::INFINITY, |(weight, learnt)| {
+                description.bits(learnt, *weight)
+            });
             self.levels[states - 1].bits = Some(length);
             if states > 1 && length >= bits {
                 break;
@@ -302,7 +299,8 @@ impl<'a> Search<'a> {
         let mut fewest = open.cegis.fewest(self.problem, known, tolerated, budget);
         let level = &mut self.levels[open.states - 1];
         let own = open.cegis.best.as_ref().map(|(weight, _)| *weight);
-        level.fewest_misjudged = (own.into_iter().chain(known)).fold(level.fewest_misjudged, u64::min);
+        level.fewest_misjudged =
+            (own.into_iter().chain(known)).fold(level.fewest_misjudged, u64::min);
         level.at_least = match fewest {
             Fewest::NoMachine => level.fewest_misjudged,
             _ => open.cegis.lower.min(level.fewest_misjudged),
@@ -354,7 +352,9 @@ impl<'a> Search<'a> {
         let (claimed, outcome) = match (ended, self.chosen.take()) {
             (Ok(()), Some((weight, learnt))) => (Some(weight), LearnOutcome::Minimal(learnt)),
             (ended, _) => {
-                let refuted = (self.rounds.iter()).take_while(|round| round.refuted).count();
+                let refuted = (self.rounds.iter())
+                    .take_while(|round| round.refuted)
+                    .count();
                 let (weight, best) = self.best.take().unzip();
                 let stopped = LearnOutcome::Stopped {
                     reason: ended.err().unwrap_or(StopReason::Interrupted),

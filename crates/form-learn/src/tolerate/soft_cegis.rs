@@ -219,8 +219,7 @@ impl SoftCegis {
         if (self.best.as_ref()).is_none_or(|(best, _)| weight < *best) {
             self.best = Some((weight, learnt.clone()));
         }
-        let is_new =
-            |prefix: &TracePrefix| !self.bound.contains(&(prefix.trace, prefix.length));
+        let is_new = |prefix: &TracePrefix| !self.bound.contains(&(prefix.trace, prefix.length));
         let mut new: Vec<(Mistake, TracePrefix)> = (found.into_iter())
             .filter(|(_, prefix)| is_new(prefix))
             .collect();

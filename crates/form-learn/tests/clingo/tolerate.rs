@@ -30,7 +30,13 @@ fn noisy(seed: u64) -> (Problem, Vec<u64>) {
 /// instead of the cost.
 fn program(problem: &Problem, weights: &[u64], states: usize) -> String {
     let hard = [":- goal(", ":- dead_end(", ":- running(", "#minimize"];
-    let text = to_asp(&problem.signature, &problem.traces, &problem.options, states).unwrap();
+    let text = to_asp(
+        &problem.signature,
+        &problem.traces,
+        &problem.options,
+        states,
+    )
+    .unwrap();
     let mut text: String = (text.lines())
         .filter(|line| !hard.iter().any(|hard| line.starts_with(hard)))
         .flat_map(|line| [line, "\n"])
@@ -62,7 +68,13 @@ fn program(problem: &Problem, weights: &[u64], states: usize) -> String {
 /// The least weight of misjudged traces; `Ok(None)` if there is no machine, `Err` if clingo needs too long.
 fn clingo(program: &str) -> Result<Option<u64>, ()> {
     let mut clingo = Command::new("clingo")
-        .args(["--outf=2", "--opt-mode=opt", "--time-limit=15", "--warn=none", "-"])
+        .args([
+            "--outf=2",
+            "--opt-mode=opt",
+            "--time-limit=15",
+            "--warn=none",
+            "-",
+        ])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -118,5 +130,8 @@ fn both_find_the_fewest_misjudged_traces() {
             problems += usize::from(level.states == 2);
         }
     }
-    assert!(problems >= 100, "{problems} problems, {compared} rows, {unsettled} unsettled");
+    assert!(
+        problems >= 100,
+        "{problems} problems, {compared} rows, {unsettled} unsettled"
+    );
 }

@@ -6,6 +6,7 @@ mod brute_force;
 mod explain;
 mod forced;
 mod learner;
+mod lifted;
 mod machines;
 mod problems;
 mod sat;
