@@ -75,9 +75,7 @@ impl OrderedRuns {
         let before = &self.at_least[parent];
         let mut at_least = vec![FALSE; inner + 1];
         let mut states = vec![FALSE; inner + 2];
-        for k in 0..inner {
-            at_least[k] = solver.fresh_absent();
-        }
+        at_least[..inner].fill_with(|| solver.fresh_absent());
         states[self.shape.accept()] = solver.fresh_absent();
         if self.shape.rejecting {
             states[self.shape.reject()] = solver.fresh_absent();
