@@ -56,11 +56,13 @@ from formrl.records import (
     Difference,
     Edge,
     LearnResult,
+    Level,
     Overlap,
     Reaction,
     Report,
     Round,
     Steps,
+    Suspect,
 )
 
 from formrl.trials import Trial, TrialResult, sweep
@@ -81,6 +83,7 @@ __all__ = [
     "LearnError",
     "LearnResult",
     "Learner",
+    "Level",
     "LimitError",
     "Machine",
     "MachineError",
@@ -97,6 +100,7 @@ __all__ = [
     "Signature",
     "Step",
     "Steps",
+    "Suspect",
     "Task",
     "Trace",
     "TraceError",

@@ -253,6 +253,7 @@ class Learner:
         time_limit: float | None = None,
         memory_limit: int | None = None,
         progress: Callable[[int], object] | None = None,
+        tolerate: int | str | None = None,
     ) -> LearnResult: ...
     @property
     def traces(self) -> int: ...
@@ -271,6 +272,7 @@ def learn(
     time_limit: float | None = None,
     memory_limit: int | None = None,
     progress: Callable[[int], object] | None = None,
+    tolerate: int | str | None = None,
 ) -> LearnResult: ...
 @final
 class Task:

@@ -118,6 +118,32 @@ class Round(NamedTuple):
     """Whether it was proven that this number of states does not suffice."""
 
 
+class Suspect(NamedTuple):
+    """A trace that the learnt machine misjudges."""
+
+    trace: int
+    """Its number, as different traces were added."""
+    expected: str
+    """The kind that the machine expects: ``goal``, ``dead-end`` or ``incomplete``."""
+    after: int
+    """The number of observations after which machine and trace disagree."""
+
+
+class Level(NamedTuple):
+    """How many traces machines with at most one number of states misjudge."""
+
+    states: int
+    fewest_misjudged: int
+    """The fewest of a machine that was found, duplicates counted."""
+    at_least: int
+    """No machine misjudges fewer."""
+
+    @property
+    def proven(self) -> bool:
+        """Whether no machine misjudges fewer than the one that was found."""
+        return self.fewest_misjudged == self.at_least
+
+
 @dataclass(frozen=True)
 class LearnResult:
     """What came of learning. A limit that was reached is an outcome like others."""
@@ -140,6 +166,23 @@ class LearnResult:
     traces: int
     """How many different traces there were."""
     seconds: float
+    tolerance: tuple[int, list[Suspect], list[Level]] = field(default=(0, [], []), repr=False)
+    """``misjudged``, ``suspects`` and ``levels``."""
+
+    @property
+    def misjudged(self) -> int:
+        """How many traces the machine misjudges, duplicates counted: none without ``tolerate``."""
+        return self.tolerance[0]
+
+    @property
+    def suspects(self) -> list[Suspect]:
+        """The traces that the machine misjudges."""
+        return self.tolerance[1]
+
+    @property
+    def levels(self) -> list[Level]:
+        """For each number of states, the fewest misjudged traces: empty without ``tolerate``."""
+        return self.tolerance[2]
 
     @property
     def minimal(self) -> bool:

@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use form_learn::{LearnOutcome, Limits, Options, Round, StopReason};
+use form_learn::{LearnOutcome, Limits, Options, Round, StopReason, Tolerance, TolerantOutcome};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -73,7 +73,9 @@ impl Learner {
     }
 
     /// The smallest machine that is consistent with all traces added so far, as a `LearnResult`.
-    #[pyo3(signature = (*, max_states=10, time_limit=None, memory_limit=None, progress=None))]
+    ///
+    /// `tolerate` is the number of traces that it may misjudge, a percentage such as "2%", or "auto".
+    #[pyo3(signature = (*, max_states=10, time_limit=None, memory_limit=None, progress=None, tolerate=None))]
     fn learn<'py>(
         &self,
         py: Python<'py>,
@@ -81,10 +83,12 @@ impl Learner {
         time_limit: Option<f64>,
         memory_limit: Option<u64>,
         progress: Option<Bound<'py, PyAny>>,
+        tolerate: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if max_states == 0 {
             return Err(PyValueError::new_err("max_states is at least 1"));
         }
+        let tolerance = tolerate.as_ref().map(tolerance).transpose()?;
         let time = time_limit.map(Duration::try_from_secs_f64).transpose();
         let time = time
             .map_err(|_| PyValueError::new_err("time_limit is a number of seconds, not below 0"))?;
@@ -98,13 +102,24 @@ impl Learner {
         let start = Instant::now();
         let work = || -> form_learn::Result<_> {
             let mut learner = self.lock();
+            let traces = learner.traces();
+            if let Some(tolerance) = tolerance {
+                let learnt = learner.learn_tolerant(tolerance, &limits)?;
+                return Ok((
+                    learnt.outcome.clone(),
+                    learnt.rounds.clone(),
+                    traces,
+                    Some(learnt),
+                ));
+            }
             let outcome = learner.learn(&limits)?;
-            Ok((outcome, learner.rounds().to_vec(), learner.traces()))
+            Ok((outcome, learner.rounds().to_vec(), traces, None))
         };
         let found = watched(py, &limits, progress.as_ref(), work)?;
-        let (outcome, rounds, traces) = found.map_err(|error| errors::learning(&error))?;
+        let (outcome, rounds, traces, tolerant) =
+            found.map_err(|error| errors::learning(&error))?;
         let seconds = start.elapsed().as_secs_f64();
-        self.result(py, &outcome, &rounds, traces, seconds)
+        self.result(py, &outcome, &rounds, traces, seconds, tolerant.as_ref())
     }
 
     /// How many different traces there are.
@@ -133,7 +148,10 @@ impl Learner {
         rounds: &[Round],
         traces: usize,
         seconds: f64,
+        tolerant: Option<&TolerantOutcome>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        static SUSPECT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        static LEVEL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         static RESULT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         static ROUND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let learnt = outcome.learnt();
@@ -165,6 +183,21 @@ impl Learner {
                 ))
             })
             .collect::<PyResult<Vec<_>>>()?;
+        let suspects = (tolerant.into_iter().flat_map(|learnt| &learnt.suspects))
+            .map(|suspect| {
+                let expected = suspect.expected.as_str();
+                record(py, &SUSPECT, "Suspect")?.call1((suspect.trace, expected, suspect.after))
+            })
+            .collect::<PyResult<Vec<_>>>()?;
+        let levels = (tolerant.into_iter().flat_map(|learnt| &learnt.levels))
+            .map(|level| {
+                record(py, &LEVEL, "Level")?.call1((
+                    level.states,
+                    level.fewest_misjudged,
+                    level.at_least,
+                ))
+            })
+            .collect::<PyResult<Vec<_>>>()?;
         record(py, &RESULT, "LearnResult")?.call1((
             machine,
             name,
@@ -177,8 +210,35 @@ impl Learner {
             self.signature.clone_ref(py),
             traces,
             seconds,
+            (
+                tolerant.map_or(0, |learnt| learnt.misjudged),
+                suspects,
+                levels,
+            ),
         ))
     }
+}
+
+/// Reads a number of traces, a percentage such as "2%", or "auto".
+fn tolerance(value: &Bound<'_, PyAny>) -> PyResult<Tolerance> {
+    let wrong = || {
+        PyValueError::new_err(
+            "tolerate is a number of traces, not below 0, a percentage such as \"2%\", or \"auto\"",
+        )
+    };
+    if let Ok(text) = value.cast::<PyString>() {
+        let text = text.to_str()?;
+        if text == "auto" {
+            return Ok(Tolerance::Auto);
+        }
+        let percent = text.strip_suffix('%').ok_or_else(wrong)?;
+        let percent: f64 = percent.trim().parse().map_err(|_| wrong())?;
+        return match (0.0..100.0).contains(&percent) {
+            true => Ok(Tolerance::Share(percent / 100.0)),
+            false => Err(wrong()),
+        };
+    }
+    Ok(Tolerance::AtMost(value.extract().map_err(|_| wrong())?))
 }
 
 fn stop_name(reason: StopReason) -> &'static str {
@@ -272,7 +332,7 @@ fn watched<T: Send>(
 #[pyfunction]
 #[pyo3(signature = (
     traces, signature=None, *, kappa=1, propositional=false, cyclic=false, forall_alone=true, max_states=10,
-    time_limit=None, memory_limit=None, progress=None
+    time_limit=None, memory_limit=None, progress=None, tolerate=None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn learn<'py>(
@@ -287,6 +347,7 @@ pub fn learn<'py>(
     time_limit: Option<f64>,
     memory_limit: Option<u64>,
     progress: Option<Bound<'py, PyAny>>,
+    tolerate: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let given = signature.as_ref().map(Py::get);
     let is_path = traces.is_instance_of::<PyString>() || traces.hasattr("__fspath__")?;
@@ -317,7 +378,7 @@ pub fn learn<'py>(
             inner.add(&trace.over(over)?);
         }
     }
-    learner.learn(py, max_states, time_limit, memory_limit, progress)
+    learner.learn(py, max_states, time_limit, memory_limit, progress, tolerate)
 }
 
 /// What can be observed in all of these.

@@ -153,3 +153,26 @@ def test_ctrl_c_ends_the_search() -> None:
         process.send_signal(signal.SIGINT)
         assert process.stdout.read().endswith("stopped\n")
         assert process.wait() == 0
+
+
+def test_wrong_traces_are_tolerated_and_named() -> None:
+    traces = [
+        ("goal", [["a"], ["goal"]]),
+        ("goal", [["b"], ["a"], ["goal"]]),
+        ("goal", [["a"], ["b"], ["goal"]]),
+        ("incomplete", [["goal"], ["b"]]),
+        ("incomplete", [["b"], ["goal"]]),
+        ("goal", [["goal"], ["b"]]),
+    ]
+    assert formrl.learn(traces).outcome == "contradictory"
+    result = formrl.learn(traces, tolerate=1)
+    assert result.minimal
+    assert result.misjudged == 1
+    assert [(s.trace, s.expected) for s in result.suspects] == [(5, "incomplete")]
+    assert [(level.states, level.proven) for level in result.levels][-1] == (result.states, True)
+    assert formrl.learn(traces[:-1]).suspects == []
+    for wrong in (-1, "many", "100%", 1.5):
+        with pytest.raises(ValueError, match="tolerate is a number of traces"):
+            formrl.learn(traces, tolerate=wrong)
+    with pytest.raises(formrl.FormError, match="cannot tolerate 6"):
+        formrl.learn(traces, tolerate=6)

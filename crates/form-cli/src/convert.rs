@@ -1,24 +1,30 @@
-//! `form convert`: from one format of machine files to another.
+//! `form convert`: from one format of machine files to another, and from event logs to traces.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use form_formats::{MachineFormat, ToroIcarteOptions, Unmatched, write_machine};
+use form_formats::{
+    EventLogOptions, MachineFormat, ToroIcarteOptions, Unmatched, read_csv_log, read_xes_log,
+    write_machine,
+};
 use serde_json::json;
 
 use crate::{Answer, input, output};
 
-/// Convert a machine file: .form, .json, and foreign .txt formats
+/// Convert a machine file: .form, .json, and foreign .txt formats; or an event log, .csv or .xes, to traces
 ///
 /// The format of the input is detected by its content, that of the output by its extension; a .txt output needs --to. Nothing in a
 /// file is ever evaluated. Notes on what a format leaves open go to standard error.
+///
+/// Of an event log each case becomes a trace, and each event the atom of its activity over its objects; the options name the columns of
+/// a .csv, or the attributes of a .xes.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form convert examples/toro_icarte_coffee.txt coffee.form\n  form convert examples/reference_green_but_one.txt -\n  form convert examples/all_yellow.form all_yellow.txt --to reference"
 )]
 pub struct Args {
-    /// The machine to convert: a file (`-` for standard input), or a task (see `form tasks`)
+    /// The machine to convert: a file (`-` for standard input), or a task (see `form tasks`); or an event log
     input: PathBuf,
     /// The output file (`-` for standard output)
     output: PathBuf,
@@ -33,6 +39,24 @@ pub struct Args {
     /// The machine's new name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// Of an event log: the case of an event [default: `case`; in .xes the name of the trace]
+    #[arg(long, value_name = "COLUMN")]
+    case: Option<String>,
+    /// Of an event log: the activity [default: `activity`; in .xes the name of the event]
+    #[arg(long, value_name = "COLUMN")]
+    activity: Option<String>,
+    /// Of an event log: an object of the event; several give the atom several arguments
+    #[arg(long, value_name = "COLUMN")]
+    object: Vec<String>,
+    /// Of an event log: how the case ended; the last value counts
+    #[arg(long, value_name = "COLUMN")]
+    outcome: Option<String>,
+    /// A value of the outcome that means `goal`
+    #[arg(long, value_name = "VALUE", requires = "outcome")]
+    goal: Vec<String>,
+    /// A value of the outcome that means `dead-end`; all others mean `incomplete`
+    #[arg(long, value_name = "VALUE", requires = "outcome")]
+    dead_end: Vec<String>,
     /// Print one JSON object about the conversion
     #[arg(long)]
     json: bool,
@@ -67,6 +91,13 @@ pub fn run(args: &Args) -> Result<Answer> {
         Undefined::Stay => Unmatched::Stay,
     };
     output::refuse_overwriting(&args.input, Some(&args.output))?;
+    let extension = args
+        .input
+        .extension()
+        .and_then(|extension| extension.to_str());
+    if let Some(log @ ("csv" | "xes")) = extension {
+        return convert_log(args, log == "xes");
+    }
     let (mut machine, notes) =
         input::machine_with_notes(&args.input, &ToroIcarteOptions { unmatched })?;
     if let Some(name) = &args.name {
@@ -85,6 +116,41 @@ pub fn run(args: &Args) -> Result<Answer> {
             "edges": machine.edges().len(),
             "output": args.output.display().to_string(),
             "notes": notes,
+        }))?;
+    }
+    Ok(Answer::Yes)
+}
+
+/// An event log as a trace file.
+fn convert_log(args: &Args, xes: bool) -> Result<Answer> {
+    let names = match xes {
+        true => ["concept:name"; 2],
+        false => ["case", "activity"],
+    };
+    let options = EventLogOptions {
+        case: args.case.clone().unwrap_or_else(|| names[0].to_owned()),
+        activity: args.activity.clone().unwrap_or_else(|| names[1].to_owned()),
+        objects: args.object.clone(),
+        outcome: args.outcome.clone(),
+        goal: args.goal.clone(),
+        dead_end: args.dead_end.clone(),
+    };
+    let name = input::name(&args.input);
+    let text = input::text(&args.input)?;
+    let log = match xes {
+        true => read_xes_log(&name, text.as_bytes(), &options)?,
+        false => read_csv_log(&name, text.as_bytes(), &options)?,
+    };
+    output::write(Some(&args.output), &log.to_jsonl())?;
+    for note in &log.notes {
+        output::remark(&format!("note: {note}"));
+    }
+    if args.json {
+        output::print_json(&json!({
+            "traces": log.cases.len(),
+            "events": log.cases.iter().map(|(_, _, atoms)| atoms.len()).sum::<usize>(),
+            "output": args.output.display().to_string(),
+            "notes": log.notes,
         }))?;
     }
     Ok(Answer::Yes)

@@ -1,20 +1,27 @@
 //! `form learn`: the smallest machine that is consistent with traces.
 
 mod explanation;
+mod hint;
+mod holdout;
 mod progress;
 mod report;
+mod tolerance;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use form_core::{Dataset, Trace};
+use form_core::{Dataset, Origin, Signature, Trace};
 use form_learn::asp::{learn_with_clingo, learn_with_ilasp, to_asp, to_ilasp};
-use form_learn::{Explanation, LearnOutcome, Learner, Limits, Options, Round, StopReason};
+use form_learn::{
+    Explanation, LearnOutcome, Learner, Learnt, Lifting, Limits, Options, Round, StopReason,
+    Tolerance, TolerantOutcome, unlift,
+};
 
 use self::progress::with_progress;
 use crate::{Answer, input, output};
+use holdout::HeldOut;
 
 /// Learn the smallest machine that is consistent with traces
 ///
@@ -24,7 +31,7 @@ use crate::{Answer, input, output};
 /// time limit: the best machine is printed with the bound.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form learn examples/all_yellow.jsonl\n  form learn examples/green_but_one.jsonl -o green.form\n  form learn examples/all_yellow.jsonl --propositional --max-disjuncts 2\n  form learn examples/all_yellow.jsonl --explain"
+    after_help = "Examples:\n  form learn examples/all_yellow.jsonl\n  form learn examples/green_but_one.jsonl -o green.form\n  form learn examples/all_yellow.jsonl --propositional --max-disjuncts 2\n  form learn examples/all_yellow.jsonl --tolerate 2%\n  form learn examples/all_yellow.jsonl --explain"
 )]
 pub struct Args {
     /// Trace files (JSON Lines, .gz too)
@@ -51,6 +58,20 @@ pub struct Args {
     /// Allow other literals beside a positive `forall`
     #[arg(long)]
     forall_anywhere: bool,
+    /// Every trace has objects of its own: edges name no object, and `forall` ranges over the objects of each trace
+    ///
+    /// Objects are told apart only within a trace, so that traces of different orders, patients or parcels count as the same.
+    #[arg(long)]
+    lifted: bool,
+    /// How many traces the machine may misjudge, duplicates counted: a number, a percentage, or `auto`
+    ///
+    /// The machine is the smallest that misjudges no more, and of its size one that misjudges fewest, proven. The output adds a table
+    /// of states and misjudged traces and the suspects, line by line. `auto` chooses the row by description length.
+    #[arg(long, value_name = "N|P%|auto", value_parser = tolerance::parse, allow_hyphen_values = true)]
+    tolerate: Option<Tolerance>,
+    /// Learn from the other traces and say how well the machine judges this percentage of them, chosen by a fixed rule
+    #[arg(long, value_name = "P%", value_parser = tolerance::parse_share)]
+    holdout: Option<f64>,
     /// The time limit, such as 500ms, 60s, 5m or 1h; seconds without a unit
     #[arg(long, value_name = "TIME", value_parser = input::duration)]
     time_limit: Option<Duration>,
@@ -105,14 +126,36 @@ pub fn run(args: &Args) -> Result<Answer> {
     if args.explain && args.export.is_some() {
         bail!("--explain is about a learnt machine, and --export learns none: remove one of them");
     }
+    if args.tolerate.is_some() {
+        if args.solver != Solver::Sat {
+            bail!("--tolerate needs the built-in solver: remove --solver, or --tolerate");
+        }
+        if args.explain || args.export.is_some() {
+            bail!("--tolerate goes neither with --explain nor with --export: both need all traces");
+        }
+    }
+    if args.lifted && (args.solver != Solver::Sat || args.explain || args.export.is_some()) {
+        bail!(
+            "--lifted needs the built-in solver, and goes neither with --explain nor with --export"
+        );
+    }
     input::use_threads(args.threads)?;
     let signature = input::signature(args.signature.as_deref(), &args.traces)?.unwrap_or_default();
-    let mut data = Dataset::new(signature);
-    for path in &args.traces {
-        data.read(input::trace_file(path)?)?;
-    }
+    let data = match args.lifted {
+        true => lifted(&signature, &args.traces)?,
+        false => {
+            let mut data = Dataset::new(signature);
+            for path in &args.traces {
+                data.read(input::trace_file(path)?)?;
+            }
+            data
+        }
+    };
+    let (data, held_out) = holdout::split(data, args.holdout.unwrap_or(0.0));
     let contradictions = data.contradictions();
-    if let Some(first) = contradictions.first() {
+    if let Some(first) = contradictions.first()
+        && args.tolerate.is_none()
+    {
         return report::contradiction(args, &data, first, contradictions.len());
     }
     let options = Options {
@@ -147,8 +190,77 @@ pub fn run(args: &Args) -> Result<Answer> {
         interrupt: Some(input::interrupt()?),
         progress: None,
     };
-    let result = learn(args, &data, &options, &limits)?;
-    report::print(args, &data, &result)
+    let mut result = learn(args, &data, &options, &limits)?;
+    if args.holdout.is_some() {
+        result.held_out = Some(holdout::judge(&data, &held_out, &result.outcome)?);
+    }
+    if args.lifted {
+        result.outcome = unlifted(result.outcome)?;
+    }
+    let answer = report::print(args, &data, &result)?;
+    if args.tolerate.is_none() && args.solver == Solver::Sat && !args.json {
+        hint::give(args, &data, &options, &limits, &result.outcome)?;
+    }
+    Ok(answer)
+}
+
+/// Traces of which each has objects of its own, read piece by piece: their atoms together may be very many.
+fn lifted(signature: &Signature, paths: &[PathBuf]) -> Result<Dataset> {
+    let mut lifting = Lifting::new(signature);
+    let mut origins = Vec::new();
+    for (file, path) in paths.iter().enumerate() {
+        let mut traces = input::trace_file(path)?;
+        loop {
+            let piece = traces.next_traces(signature)?;
+            if piece.is_empty() {
+                break;
+            }
+            for (line, trace) in piece {
+                lifting.add(&trace);
+                origins.push(Origin { file, line });
+            }
+        }
+    }
+    let lifted = lifting.finish()?;
+    let mut data = Dataset::new(lifted.signature);
+    for path in paths {
+        data.add_file(&input::name(path));
+    }
+    for (origin, trace) in origins.into_iter().zip(lifted.traces) {
+        data.add(origin, trace);
+    }
+    Ok(data)
+}
+
+/// The machine over the original predicates.
+fn unlifted(outcome: LearnOutcome) -> Result<LearnOutcome> {
+    let original = |learnt: Learnt| -> Result<Learnt> {
+        let machine = unlift(&learnt.machine)?;
+        Ok(Learnt { machine, ..learnt })
+    };
+    Ok(match outcome {
+        LearnOutcome::Minimal(learnt) => LearnOutcome::Minimal(original(learnt)?),
+        LearnOutcome::Stopped {
+            reason,
+            at_least_states,
+            at_least_cost,
+            best,
+        } => LearnOutcome::Stopped {
+            reason,
+            at_least_states,
+            at_least_cost,
+            best: best.map(original).transpose()?,
+        },
+        contradictory @ LearnOutcome::Contradictory(_) => contradictory,
+    })
+}
+
+/// The learner for a data set.
+fn learner(args: &Args, data: &Dataset, options: &Options) -> Learner {
+    match args.lifted {
+        true => Learner::lifted(data.signature(), options),
+        false => Learner::new(data.signature(), options),
+    }
 }
 
 /// The result of learning, and the time it took.
@@ -157,6 +269,10 @@ struct Learning {
     rounds: Vec<Round>,
     time: Duration,
     explanation: Option<(Explanation, Duration)>,
+    /// The table and the suspects, with a tolerance.
+    tolerant: Option<TolerantOutcome>,
+    /// How well the machine judges the traces that were kept back.
+    held_out: Option<HeldOut>,
 }
 
 fn learn(args: &Args, data: &Dataset, options: &Options, limits: &Limits) -> Result<Learning> {
@@ -169,7 +285,10 @@ fn learn(args: &Args, data: &Dataset, options: &Options, limits: &Limits) -> Res
     };
     let signature = data.signature();
     let outcome = match args.solver {
-        Solver::Sat => return learn_built_in(args.explain, data, options, limits),
+        Solver::Sat if args.tolerate.is_some() => {
+            return learn_tolerant(args, data, options, limits);
+        }
+        Solver::Sat => return learn_built_in(args, data, options, limits),
         Solver::Clingo => {
             learn_with_clingo(signature, &traces(), options, limits, Path::new("clingo"))?
         }
@@ -182,24 +301,49 @@ fn learn(args: &Args, data: &Dataset, options: &Options, limits: &Limits) -> Res
         rounds: Vec::new(),
         time: start.elapsed(),
         explanation: None,
+        tolerant: None,
+        held_out: None,
     })
 }
 
-fn learn_built_in(
-    explain: bool,
+fn learn_tolerant(
+    args: &Args,
     data: &Dataset,
     options: &Options,
     limits: &Limits,
 ) -> Result<Learning> {
     let start = Instant::now();
-    let mut learner = Learner::new(data.signature(), options);
+    let tolerance = args.tolerate.unwrap_or(Tolerance::AtMost(0));
+    let mut learner = learner(args, data, options);
+    for ((_, trace), weight) in data.traces().iter().zip(tolerance::weights(data)) {
+        learner.add_weighted(trace, weight);
+    }
+    let learnt = with_progress(limits, |limits| learner.learn_tolerant(tolerance, limits))?;
+    Ok(Learning {
+        outcome: learnt.outcome.clone(),
+        rounds: learnt.rounds.clone(),
+        time: start.elapsed(),
+        explanation: None,
+        tolerant: Some(learnt),
+        held_out: None,
+    })
+}
+
+fn learn_built_in(
+    args: &Args,
+    data: &Dataset,
+    options: &Options,
+    limits: &Limits,
+) -> Result<Learning> {
+    let start = Instant::now();
+    let mut learner = learner(args, data, options);
     for (_, trace) in data.traces() {
         learner.add(trace);
     }
     let outcome = with_progress(limits, |limits| learner.learn(limits))?;
     let time = start.elapsed();
     let mut explanation = None;
-    if explain && matches!(outcome, LearnOutcome::Minimal(_)) {
+    if args.explain && matches!(outcome, LearnOutcome::Minimal(_)) {
         // One time limit for both.
         let left = Limits {
             time: limits.time.map(|limit| limit.saturating_sub(time)),
@@ -212,6 +356,8 @@ fn learn_built_in(
         rounds: learner.rounds().to_vec(),
         time,
         explanation,
+        tolerant: None,
+        held_out: None,
     })
 }
 

@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use form_lab::Preset;
 use form_paper::{
-    Experiment, PlanOptions, PlannedRun, Results, RunOutcome, Runner, UnknownTasks, ZeroShot, findings_table,
-    plan_runs, recorded_runs, results_table, update_section, write_results,
+    Experiment, PlanOptions, PlannedRun, Results, RunOutcome, Runner, UnknownTasks, ZeroShot,
+    findings_table, plan_runs, recorded_runs, results_table, update_section, write_results,
 };
 use form_rl::ReachAvoidPolicy;
 use serde_json::{Value, json};
@@ -99,9 +99,8 @@ fn experiment_parser() -> impl TypedValueParser<Value = Named> {
     let all = Experiment::ALL.into_iter().chain([Experiment::Timings]);
     let zero_shot = PossibleValue::new(ZERO_SHOT)
         .help("Machines carried out without training, as `form run` does; on its own");
-    let unknown_tasks = PossibleValue::new(UNKNOWN_TASKS).help(
-        "Machines of unknown tasks learnt by exploring from object to object; on its own",
-    );
+    let unknown_tasks = PossibleValue::new(UNKNOWN_TASKS)
+        .help("Machines of unknown tasks learnt by exploring from object to object; on its own");
     let others = [zero_shot, unknown_tasks];
     PossibleValuesParser::new(all.map(value).chain(others).collect::<Vec<_>>())
         .try_map(move |name| named(&name).ok_or("unknown experiment"))
@@ -120,7 +119,9 @@ pub fn run(args: &Args) -> Result<Answer> {
     let named = args.experiments.iter().map(|named| match named {
         Named::Runs(experiment) => Ok(*experiment),
         Named::ZeroShot => bail!("zero-shot has no runs: give it a command of its own"),
-        Named::UnknownTasks => bail!("unknown-tasks has no run folders: give it a command of its own"),
+        Named::UnknownTasks => {
+            bail!("unknown-tasks has no run folders: give it a command of its own")
+        }
     });
     let mut experiments = named.collect::<Result<Vec<_>>>()?;
     if experiments.is_empty() {

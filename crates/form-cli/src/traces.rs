@@ -79,15 +79,13 @@ pub fn run(args: &Args) -> Result<Answer> {
             "signature: {}\n",
             data.signature().describe(&data.signature().ids().collect())
         );
-        for (first, again) in data.duplicates().iter().take(10) {
+        if let Some((first, again)) = data.duplicates().first() {
             text += &format!(
-                "duplicate: {} repeats {}\n",
+                "{}, the first: {} repeats {}\n",
+                count(data.duplicates().len(), "duplicate"),
                 data.describe(*again),
                 data.describe(*first)
             );
-        }
-        if data.duplicates().len() > 10 {
-            text += &format!("… {} in all\n", count(data.duplicates().len(), "duplicate"));
         }
         for c in &contradictions {
             let named = |(origin, kind): (form_core::Origin, Kind)| {

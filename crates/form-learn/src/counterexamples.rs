@@ -30,7 +30,19 @@ pub(crate) fn counterexamples(
     machine: &BoundMachine,
     from: usize,
 ) -> Vec<TracePrefix> {
-    let mut found: Vec<(Mistake, TracePrefix)> = (traces.from(from).par_iter().enumerate())
+    let mut found = mistakes(traces, machine, from);
+    select(traces, &mut found, PER_MISTAKE, |prefix| {
+        prefix.length as f64
+    })
+}
+
+/// The mistakes of a machine on all traces from number `from` on, each with the trace up to where it shows.
+pub(crate) fn mistakes(
+    traces: &TraceSet,
+    machine: &BoundMachine,
+    from: usize,
+) -> Vec<(Mistake, TracePrefix)> {
+    (traces.from(from).par_iter().enumerate())
         .with_min_len(256)
         .filter_map(|(i, (kind, steps))| {
             let mut run = Run::new(machine);
@@ -44,10 +56,7 @@ pub(crate) fn counterexamples(
             let (mistake, length) = first_mistake(*kind, steps, step)?;
             Some((mistake, traces.prefix(from + i, length)))
         })
-        .collect();
-    select(traces, &mut found, PER_MISTAKE, |prefix| {
-        prefix.length as f64
-    })
+        .collect()
 }
 
 /// Selects counterexamples: of each mistake the first few by a key.

@@ -71,6 +71,24 @@ pub enum Error {
     #[error("there is no minimal machine to explain: learn one from the traces first")]
     NothingToExplain,
 
+    /// A tolerance that no traces can exceed.
+    #[error(
+        "cannot tolerate {tolerated} misjudged traces of {traces}: a machine without edges would do; give a smaller number"
+    )]
+    Tolerance {
+        /// The number of traces that may be misjudged.
+        tolerated: u64,
+        /// The number of traces, duplicates counted.
+        traces: u64,
+    },
+
+    /// Weights of traces whose sum is beyond the range of 64 bits.
+    #[error(
+        "the weights of the traces add up to more than {}: give smaller weights",
+        u64::MAX
+    )]
+    Weights,
+
     /// An error of the language, the machines or the traces.
     #[error(transparent)]
     Core(#[from] form_core::Error),

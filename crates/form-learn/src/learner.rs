@@ -8,6 +8,7 @@ use crate::above::Above;
 use crate::budget::Budget;
 use crate::effort::Effort;
 use crate::error::Result;
+use crate::lifted::lifted_vocabulary;
 use crate::options::{Limits, Options};
 use crate::outcome::{LearnOutcome, Learnt, Round, StopReason};
 use crate::problem::Problem;
@@ -66,9 +67,24 @@ impl Learner {
         }
     }
 
+    /// A learner for [lifted](crate::Lifting) traces: no edge names an object, and `forall` ranges over the objects of each trace.
+    /// [`unlift`](crate::unlift) gives the machine over the original predicates.
+    pub fn lifted(signature: &Signature, options: &Options) -> Self {
+        let mut learner = Self::new(&Signature::default(), options);
+        learner.problem.signature = signature.clone();
+        learner.problem.vocabulary = lifted_vocabulary(signature, options.first_order);
+        learner
+    }
+
     /// Adds a trace; its number, or `None` for a duplicate.
     pub fn add(&mut self, trace: &Trace) -> Option<usize> {
-        self.problem.traces.add(trace)
+        self.add_weighted(trace, 1)
+    }
+
+    /// Adds a trace that was observed `weight` times; its number, or `None` for a duplicate. Weights matter only where traces may
+    /// be misjudged: see [`learn_tolerant`](Learner::learn_tolerant).
+    pub fn add_weighted(&mut self, trace: &Trace, weight: u64) -> Option<usize> {
+        self.problem.traces.add(trace, weight)
     }
 
     /// The number of distinct traces.

@@ -5,7 +5,7 @@
 
 use crate::budget::Budget;
 use crate::cegis::{Cegis, ConflictBudget};
-use crate::encode::{Candidate, Lit, Measure, Solved};
+use crate::encode::{Candidate, Encoding, Lit, Measure, Solved};
 use crate::outcome::{Learnt, StopReason};
 use crate::problem::Problem;
 
@@ -32,10 +32,38 @@ impl Bounds {
     }
 }
 
+/// A loop of candidates and counterexamples, over an encoding.
+pub(crate) trait CandidateLoop {
+    fn encoding(&mut self) -> &mut Encoding;
+
+    /// Proposes candidates under the assumptions until one is right about the traces or there is none.
+    fn solve(
+        &mut self,
+        problem: &Problem,
+        assumptions: &[Lit],
+        budget: Option<ConflictBudget>,
+    ) -> Solved<Candidate>;
+}
+
+impl CandidateLoop for Cegis {
+    fn encoding(&mut self) -> &mut Encoding {
+        self.encoding()
+    }
+
+    fn solve(
+        &mut self,
+        problem: &Problem,
+        assumptions: &[Lit],
+        budget: Option<ConflictBudget>,
+    ) -> Solved<Candidate> {
+        self.solve(problem, assumptions, budget)
+    }
+}
+
 /// The cheapest machine, from the lower bound upwards; with a conflict budget for each call, this number of steps of the
 /// bound.
-pub(crate) fn cheapest(
-    cegis: &mut Cegis,
+pub(crate) fn cheapest<C: CandidateLoop>(
+    cegis: &mut C,
     problem: &Problem,
     bounds: &mut Bounds,
     conflicts: Option<i32>,
@@ -63,8 +91,8 @@ pub(crate) fn cheapest(
 /// Among the machines of the lowest cost: the fewest ground atoms, the fewest negations, then the first in order.
 ///
 /// Mostly there are few of them, so they are enumerated with blocking clauses; of many, each measure is minimised.
-pub(crate) fn break_ties(
-    cegis: &mut Cegis,
+pub(crate) fn break_ties<C: CandidateLoop>(
+    cegis: &mut C,
     problem: &Problem,
     bounds: &mut Bounds,
     mut best: Candidate,
@@ -72,7 +100,7 @@ pub(crate) fn break_ties(
 ) -> Result<Learnt, StopReason> {
     bounds.improve(&best.learnt);
     let mut solve =
-        |assumptions: &[Lit], cegis: &mut Cegis| match cegis.solve(problem, assumptions, None) {
+        |assumptions: &[Lit], cegis: &mut C| match cegis.solve(problem, assumptions, None) {
             Solved::Sat(candidate) => {
                 bounds.improve(&candidate.learnt);
                 Ok(Some(candidate))
@@ -139,7 +167,7 @@ mod tests {
         let signature = Signature::parse(["a", "b", "c"]).unwrap();
         let mut traces = TraceSet::default();
         let steps = ["a", "b", "c"].map(|atom| signature.observation([atom]).unwrap());
-        traces.add(&Trace::new(Kind::Goal, steps));
+        traces.add(&Trace::new(Kind::Goal, steps), 1);
         let problem = Problem {
             vocabulary: vocabulary(&signature, true).unwrap(),
             signature,

@@ -97,10 +97,15 @@ impl PrefixTree {
         &self.trie.nodes[node]
     }
 
-    /// Adds a trace. New nodes have numbers from the previous length on, parents before children.
+    /// Adds a trace; the node of its end. New nodes have numbers from the previous length on, parents before children.
     ///
     /// The traces must not contradict each other: a node never gets an end after it was encoded without one.
-    pub(crate) fn add(&mut self, kind: Kind, steps: &[ObservationId], observations: &[AtomSet]) {
+    pub(crate) fn add(
+        &mut self,
+        kind: Kind,
+        steps: &[ObservationId],
+        observations: &[AtomSet],
+    ) -> usize {
         let mut path = vec![0];
         // Where each observation, and each instance of a `forall`, was last seen.
         let mut last_step = HashMap::new();
@@ -129,11 +134,13 @@ impl PrefixTree {
             });
             path.push(node);
         }
+        let end = path[steps.len()];
         if kind != Kind::Incomplete {
             for (node, stays) in path.into_iter().zip(stays(steps)) {
                 let node = self.trie.node(node);
                 node.stays = node.stays.max(stays);
             }
         }
+        end
     }
 }

@@ -144,7 +144,17 @@ impl Problem {
             states,
             rejecting: reached[1],
             reached,
+            soft: false,
             options: self.options.clone(),
+        }
+    }
+
+    /// The shape of machines with this number of states that may misjudge traces: no end must be reached.
+    pub(crate) fn soft_shape(&self, states: usize) -> Shape {
+        Shape {
+            reached: [false; 2],
+            soft: true,
+            ..self.shape(states)
         }
     }
 }

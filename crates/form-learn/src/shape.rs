@@ -13,6 +13,8 @@ pub(crate) struct Shape {
     pub(crate) rejecting: bool,
     /// Whether traces reach the accepting and the rejecting state, so that an edge must lead there.
     pub(crate) reached: [bool; 2],
+    /// Whether traces may be misjudged: then a run may end anywhere.
+    pub(crate) soft: bool,
     pub(crate) options: Options,
 }
 
@@ -42,11 +44,15 @@ impl Shape {
             state if state == self.reject() => "u_rej".to_owned(),
             state => format!("u{state}"),
         };
+        let edges: Vec<(usize, usize, Formula)> = edges.collect();
+        // Where traces may be misjudged, no edge may lead to the rejecting state: then there is none.
+        let enters = |target: usize| edges.iter().any(|(_, to, _)| *to == target);
+        let rejecting = self.rejecting && (!self.soft || enters(self.reject()));
         let mut builder = Machine::builder("learnt")
-            .states((0..self.states + 1 + usize::from(self.rejecting)).map(name))
+            .states((0..self.states + 1 + usize::from(rejecting)).map(name))
             .initial("u0")
             .accept("u_acc");
-        if self.rejecting {
+        if rejecting {
             builder = builder.reject("u_rej");
         }
         for (from, to, formula) in edges {

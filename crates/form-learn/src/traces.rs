@@ -12,6 +12,8 @@ pub(crate) struct TraceSet {
     observations: Vec<AtomSet>,
     numbers: HashMap<AtomSet, ObservationId>,
     traces: Vec<(Kind, Vec<ObservationId>)>,
+    /// How often each trace was added. `None`: more often than can be counted.
+    weights: Vec<Option<u64>>,
     /// Finds duplicates and contradictions.
     prefixes: Trie<Prefix>,
     contradictions: Vec<(usize, usize)>,
@@ -47,6 +49,7 @@ impl Default for TraceSet {
             observations: Vec::new(),
             numbers: HashMap::new(),
             traces: Vec::new(),
+            weights: Vec::new(),
             prefixes: Trie::new(Prefix::default()),
             contradictions: Vec::new(),
         }
@@ -54,8 +57,8 @@ impl Default for TraceSet {
 }
 
 impl TraceSet {
-    /// Adds a trace; its number, or `None` for a duplicate.
-    pub(crate) fn add(&mut self, trace: &Trace) -> Option<usize> {
+    /// Adds a trace that was observed `weight` times; its number, or `None` for a duplicate.
+    pub(crate) fn add(&mut self, trace: &Trace, weight: u64) -> Option<usize> {
         let steps: Vec<ObservationId> = trace.steps().iter().map(|o| self.number(o)).collect();
         let index = self.traces.len();
         let is_over = |kind: Kind| kind != Kind::Incomplete;
@@ -71,7 +74,10 @@ impl TraceSet {
             });
         }
         let here = self.prefixes.node(node);
-        if (here.ends.iter()).any(|t| self.traces[*t].0 == trace.kind()) {
+        let twin = (here.ends.iter()).find(|t| self.traces[**t].0 == trace.kind());
+        if let Some(twin) = twin {
+            let known = &mut self.weights[*twin];
+            *known = known.and_then(|known| known.checked_add(weight));
             return None;
         }
         contradicted.extend(&here.ends);
@@ -83,12 +89,24 @@ impl TraceSet {
         self.contradictions
             .extend(contradicted.into_iter().map(|other| (other, index)));
         self.traces.push((trace.kind(), steps));
+        self.weights.push(Some(weight));
         Some(index)
     }
 
     /// Pairs of traces that contradict each other; one that is over before the first observation is paired with itself.
     pub(crate) fn contradictions(&self) -> &[(usize, usize)] {
         &self.contradictions
+    }
+
+    /// How often a trace was added.
+    pub(crate) fn weight(&self, trace: usize) -> u64 {
+        self.weights[trace].unwrap_or(u64::MAX)
+    }
+
+    /// How many traces were added, duplicates counted; `None` if these are more than can be counted.
+    pub(crate) fn total_weight(&self) -> Option<u64> {
+        let sum = |sum: u64, weight: &Option<u64>| sum.checked_add((*weight)?);
+        self.weights.iter().try_fold(0, sum)
     }
 
     fn number(&mut self, observation: &AtomSet) -> ObservationId {

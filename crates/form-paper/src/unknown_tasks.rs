@@ -4,8 +4,8 @@
 //! choose the next object are compared.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -107,7 +107,8 @@ impl UnknownTasks<'_> {
         let runs = Mutex::new(kept);
         (missing.par_iter()).try_for_each(|planned| -> Result<()> {
             let run = self.make(planned);
-            let run = run.with_context(|| format!("{}, seed {}", planned.task.name(), planned.seed))?;
+            let run =
+                run.with_context(|| format!("{}, seed {}", planned.task.name(), planned.seed))?;
             let (Some(run), Ok(mut runs)) = (run, runs.lock()) else {
                 return Ok(());
             };
@@ -168,7 +169,10 @@ impl UnknownTasks<'_> {
             states: task.truth().machine().inner_states(),
             choice: planned.choice.to_owned(),
             seed: planned.seed,
-            converged: state.stop_cause.as_ref().is_some_and(|cause| cause.as_str() == "converged"),
+            converged: state
+                .stop_cause
+                .as_ref()
+                .is_some_and(|cause| cause.as_str() == "converged"),
             steps_to_final_machine: state.steps_to_final_machine,
             steps: state.steps,
             machines: state.relearnings,
@@ -275,7 +279,9 @@ fn row(task: &str, choice: &str, runs: &[&UnknownTaskRun]) -> String {
     let steps = numbers(&|run| run.steps_to_final_machine.map(|steps| steps as f64));
     let machines = numbers(&|run| Some(run.machines as f64));
     let seconds = numbers(&|run| Some(run.seconds));
-    let worst = numbers(&|run| Some(run.held_out)).into_iter().reduce(f64::min);
+    let worst = numbers(&|run| Some(run.held_out))
+        .into_iter()
+        .reduce(f64::min);
     let ratio = middle(numbers(&|run| run.ratio));
     format!(
         "| {task} | {choice} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",

@@ -117,7 +117,7 @@ fn options(name: &str) -> Options {
 }
 
 /// Traces of the task of a row, `learn.TASK[.propositional]`.
-fn problem(name: &str, seed: u64) -> Result<(Signature, Vec<Trace>)> {
+pub(super) fn problem(name: &str, seed: u64) -> Result<(Signature, Vec<Trace>)> {
     let task = name.split('.').nth(1).unwrap_or_default();
     for (prefix, family) in [
         ("dead-end-", MachineFamily::DeadEnd),

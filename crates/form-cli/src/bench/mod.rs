@@ -4,6 +4,8 @@ mod env;
 mod learn;
 mod machine;
 mod net;
+mod noise;
+mod objects;
 mod train;
 
 use std::fmt::Write;
@@ -16,7 +18,8 @@ use crate::{Answer, output};
 
 /// Measure the speed of the parts and print one table
 ///
-/// Every figure is the median of several runs. Names select rows by prefix.
+/// Every figure is the median of several runs. Names select rows by prefix. The rows `noise` (traces of which some are wrong) and
+/// `objects` (traces with objects of their own) are measured only where they are named.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  form bench\n  form bench learn --json")]
 pub struct Args {
@@ -64,7 +67,9 @@ pub fn run(args: &Args) -> Result<Answer> {
         .into_iter()
         .flatten()
     };
-    let known: Vec<&str> = benchmarks().map(|b| b.name).collect();
+    let by_name = || noise::BENCHMARKS.iter().chain(&objects::BENCHMARKS);
+    let all = || benchmarks().chain(by_name());
+    let known: Vec<&str> = all().map(|b| b.name).collect();
     for name in &args.names {
         if !known.iter().any(|k| k.starts_with(name.as_str())) {
             bail!(
@@ -74,10 +79,11 @@ pub fn run(args: &Args) -> Result<Answer> {
         }
     }
     let wanted = |name: &str| {
-        args.names.is_empty() || args.names.iter().any(|n| name.starts_with(n.as_str()))
+        args.names.iter().any(|n| name.starts_with(n.as_str()))
+            || args.names.is_empty() && benchmarks().any(|b| b.name == name)
     };
     let mut rows = Vec::new();
-    for benchmark in benchmarks().filter(|b| wanted(b.name)) {
+    for benchmark in all().filter(|b| wanted(b.name)) {
         output::remark(&format!("measuring {} …", benchmark.name));
         rows.push((benchmark.measure)(benchmark.name)?);
     }

@@ -7,7 +7,7 @@ use form_core::{Contradiction, ContradictionReason, Dataset};
 use form_learn::{LearnOutcome, Learnt, Round, StopReason};
 use serde_json::json;
 
-use super::{Args, Learning, explanation, stop_name};
+use super::{Args, Learning, explanation, stop_name, tolerance};
 use crate::Answer;
 use crate::output::{self, count};
 
@@ -35,6 +35,12 @@ pub fn print(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
             };
         } else {
             text += &rounds_to_text(&result.rounds);
+        }
+        if let Some(learnt) = &result.tolerant {
+            text += &tolerance::to_text(data, learnt);
+        }
+        if let Some(held_out) = &result.held_out {
+            text += &held_out.to_text();
         }
         output::print(&text)?;
     }
@@ -77,6 +83,10 @@ fn summary(args: &Args, data: &Dataset, result: &Learning) -> String {
         LearnOutcome::Contradictory(pairs) => {
             format!("{} of contradictory traces", count(pairs.len(), "pair"))
         }
+    };
+    let proven = match &result.tolerant {
+        Some(learnt) => format!("{proven}, {}", tolerance::misjudged(data, learnt)),
+        None => proven,
     };
     format!(
         "# {proven}\n# learnt from {} over {} in {:.1} ms\n",
@@ -158,6 +168,20 @@ fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json:
             "refuted": round.refuted,
         })).collect::<Vec<_>>(),
     });
+    value["lower_bound"] = match outcome {
+        LearnOutcome::Minimal(learnt) => learnt.states.into(),
+        LearnOutcome::Stopped {
+            at_least_states, ..
+        } => (*at_least_states).into(),
+        LearnOutcome::Contradictory(_) => serde_json::Value::Null,
+    };
+    value["proven"] = matches!(outcome, LearnOutcome::Minimal(_)).into();
+    if let Some(learnt) = &result.tolerant {
+        tolerance::add_json(&mut value, data, learnt);
+    }
+    if let Some(held_out) = &result.held_out {
+        value["holdout"] = held_out.to_json();
+    }
     if args.explain {
         value["explanation"] = match (outcome.learnt(), &result.explanation) {
             (Some(learnt), Some((explanation, time))) => {
@@ -197,7 +221,7 @@ pub fn contradiction(
             format!("{a} ({}) and {b} ({})", kinds.0, kinds.1)
         };
         output::print(&format!(
-            "no machine is consistent with the traces: {which}: {how} ({} in all; `form traces` lists them)",
+            "no machine is consistent with the traces: {which}: {how} ({} in all; `form traces` lists them, `--tolerate 1` allows a trace to be wrong)",
             count(number, "contradiction")
         ))?;
     }

@@ -15,6 +15,7 @@ mod help;
 #[cfg(target_os = "linux")]
 mod memory;
 mod program;
+mod real_traces;
 mod reports;
 mod running;
 mod runs;

@@ -64,12 +64,17 @@ impl Dataset {
 
     /// Reads a file into it; returns the file's index.
     pub fn read(&mut self, file: TraceFile) -> Result<usize> {
-        let index = self.files.len();
-        self.files.push(file.name().to_owned());
+        let index = self.add_file(file.name());
         for (line, trace) in file.traces(&self.signature)? {
             self.add(Origin { file: index, line }, trace);
         }
         Ok(index)
+    }
+
+    /// Names a file that traces are [added](Dataset::add) from; its index.
+    pub fn add_file(&mut self, name: &str) -> usize {
+        self.files.push(name.to_owned());
+        self.files.len() - 1
     }
 
     /// Adds a trace; `false` for a duplicate.
@@ -102,10 +107,14 @@ impl Dataset {
         &self.duplicates
     }
 
+    /// The name of the file that a trace is from.
+    pub fn file_name(&self, origin: Origin) -> &str {
+        self.files.get(origin.file).map_or("trace", String::as_str)
+    }
+
     /// An origin in text form: `traces.jsonl:12`.
     pub fn describe(&self, origin: Origin) -> impl fmt::Display + '_ {
-        let file = self.files.get(origin.file).map_or("trace", String::as_str);
-        format!("{file}:{}", origin.line)
+        format!("{}:{}", self.file_name(origin), origin.line)
     }
 
     /// All contradictory pairs: the same observations with different kinds, and a goal or dead-end trace that another trace continues.

@@ -124,6 +124,9 @@ impl<'de, S: Sink> Visitor<'de> for LineVisitor<'_, '_, '_, S> {
                     self.context.sink.end_of_step();
                     signature = true;
                 }
+                Field::Other => {
+                    map.next_value::<serde::de::IgnoredAny>()?;
+                }
             }
         }
         match (kind, steps, signature) {
@@ -144,6 +147,9 @@ enum Field {
     Kind,
     Steps,
     Signature,
+    /// An identifier, a date, …: of no meaning here.
+    #[serde(other)]
+    Other,
 }
 
 struct KindValue(Kind);

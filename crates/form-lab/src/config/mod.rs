@@ -16,9 +16,7 @@ use form_env::{Actions, Starts, View, WorldOptions};
 use form_rl::{Architecture, Credit, PpoConfig, ProgressEncoding};
 use serde::{Deserialize, Serialize};
 
-pub use self::choices::{
-    ActionsName, ExplorationChoice, Method, Preset, StartsName, ViewName,
-};
+pub use self::choices::{ActionsName, ExplorationChoice, Method, Preset, StartsName, ViewName};
 pub use self::sections::{
     EvaluationConfig, ExplorationConfig, LearningConfig, Retrain, StopConfig, TransferConfig,
 };
@@ -153,7 +151,8 @@ impl RunConfig {
         if let Some(transfer) = &mut config.transfer {
             transfer.checkpoint = beside(&transfer.checkpoint)?;
         }
-        if let Some(policy) = (config.exploration.as_mut()).and_then(|found| found.policy.as_mut()) {
+        if let Some(policy) = (config.exploration.as_mut()).and_then(|found| found.policy.as_mut())
+        {
             *policy = beside(policy)?;
         }
         Ok(config)

@@ -5,8 +5,8 @@ use form_rl::{
 };
 
 use super::{
-    ActionsName, EvaluationConfig, ExplorationConfig, LearningConfig, Method, Preset, RunConfig, StartsName,
-    StopConfig, ViewName,
+    ActionsName, EvaluationConfig, ExplorationConfig, LearningConfig, Method, Preset, RunConfig,
+    StartsName, StopConfig, ViewName,
 };
 
 impl RunConfig {

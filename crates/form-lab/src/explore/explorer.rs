@@ -69,12 +69,9 @@ impl Explorer {
     ) -> Self {
         let machine = machine.clone();
         let hypotheses = match choice {
-            ExplorationChoice::Disagreement if can_accept => Hypotheses::beside(
-                machine.machine(),
-                machine.signature(),
-                vocabulary,
-                traces,
-            ),
+            ExplorationChoice::Disagreement if can_accept => {
+                Hypotheses::beside(machine.machine(), machine.signature(), vocabulary, traces)
+            }
             _ => Hypotheses::default(),
         };
         let mut explorer = Self {
@@ -217,9 +214,5 @@ impl Explorer {
 }
 
 fn situation(monitor: &Monitor, observation: &AtomSet) -> Situation {
-    (
-        monitor.state(),
-        monitor.seen().clone(),
-        observation.clone(),
-    )
+    (monitor.state(), monitor.seen().clone(), observation.clone())
 }

@@ -197,7 +197,11 @@ fn rebuilt(machine: &Machine, reject: &str, edges: &[Draft]) -> Option<Machine> 
     for edge in edges {
         let literals = (edge.literals.iter()).map(|(atom, positive)| {
             let formula = Formula::atom(atom.clone());
-            if *positive { formula } else { formula.negated() }
+            if *positive {
+                formula
+            } else {
+                formula.negated()
+            }
         });
         builder = builder.edge_with(&edge.from, &edge.to, Formula::all(literals), None);
     }

@@ -100,9 +100,7 @@ impl<W: Worlds> Exploration<W> {
                 &mut self.worlds,
                 &mut self.explorer,
                 random,
-                |explorer, observations, random| {
-                    explorer.plan(state, traces, observations, random)
-                },
+                |explorer, observations, random| explorer.plan(state, traces, observations, random),
             )?;
             let number = self.add(&walked.trace);
             let machine = self.explorer.machine();

@@ -55,12 +55,7 @@ impl Shrinking {
 
     /// Takes the end of a walk into account, the trace of this number; `refutes` tells whether it is a counterexample. Returns the number
     /// of the shrunk one when nothing can be left out any more.
-    pub(crate) fn add(
-        &mut self,
-        traces: &[Trace],
-        number: usize,
-        refutes: bool,
-    ) -> Option<usize> {
+    pub(crate) fn add(&mut self, traces: &[Trace], number: usize, refutes: bool) -> Option<usize> {
         let best = self.trace?;
         let (before, after) = (&traces[best], &traces[number]);
         let shorter = after.steps().len() < before.steps().len();

@@ -75,12 +75,9 @@ impl Walker {
         so_far.recorder.observe(worlds.labels(0));
         so_far.monitor.observe(&machine, worlds.labels(0));
         let mut state = so_far.monitor.state();
-        let running = |monitor: &Monitor| {
-            machine.machine().status(monitor.state()) == MachineStatus::Running
-        };
-        while !worlds.outcome(0).is_over()
-            && (so_far.plan.only_probe || running(&so_far.monitor))
-        {
+        let running =
+            |monitor: &Monitor| machine.machine().status(monitor.state()) == MachineStatus::Running;
+        while !worlds.outcome(0).is_over() && (so_far.plan.only_probe || running(&so_far.monitor)) {
             state = so_far.monitor.state();
             let Some(target) = so_far.next(explorer, &observations, random) else {
                 break;
@@ -110,7 +107,14 @@ impl Walker {
             };
             let values = self.navigator.values(&sub_task);
             let free = sub_task.walls().iter().filter(|wall| !**wall).count();
-            self.go(worlds, &values, PATIENCE * free, &machine, &mut so_far, random)?;
+            self.go(
+                worlds,
+                &values,
+                PATIENCE * free,
+                &machine,
+                &mut so_far,
+                random,
+            )?;
         }
         let outcome = worlds.outcome(0);
         let kind = match outcome {

@@ -216,7 +216,9 @@ impl<F: EnvFactory> Trainer<F> {
     fn refuting(&self, machine: &Machine) -> Result<Option<Trace>> {
         let machine = machine.bind(self.game.worlds().signature())?;
         let refuting = |trace: &&Trace| trace.disagreement(&machine).is_some();
-        let shortest = (self.traces.iter()).filter(refuting).min_by_key(|trace| trace.steps().len());
+        let shortest = (self.traces.iter())
+            .filter(refuting)
+            .min_by_key(|trace| trace.steps().len());
         Ok(shortest.cloned())
     }
 

@@ -8,8 +8,8 @@ use form_rl::Episode;
 use super::evaluations::EpisodeSet;
 use super::{StopCause, Trainer};
 use crate::env_factory::EnvFactory;
-use crate::explore::Exploration;
 use crate::evaluate::{Failures, starts};
+use crate::explore::Exploration;
 use crate::play_callback::PlayCallback;
 
 /// A run is reported as stalled after this many evaluations without improvement, then after twice as many, and so on.

@@ -85,7 +85,8 @@ fn every_method_trains() {
         while run.state().stop_cause.is_none() {
             trained += run.iterate().unwrap().unwrap().policies.len();
         }
-        assert!(trained > 0, "{method}");
+        // The reach-avoid policy is given.
+        assert_eq!(trained > 0, method != Method::ReachAvoid, "{method}");
         assert_eq!(
             run.state().relearnings > 0,
             method.learns_machine(),

@@ -16,6 +16,7 @@ mod ordered_runs;
 mod relaxation;
 mod runs;
 mod since;
+mod soft;
 mod solver;
 mod symmetry;
 mod tie_break;
@@ -172,6 +173,7 @@ mod tests {
             states: 2,
             rejecting: false,
             reached: [true, false],
+            soft: false,
             options: Options::default(),
         };
         let set = Arc::new(AtomicBool::new(true));

@@ -26,12 +26,12 @@ pub(super) struct Moves {
 
 /// The runs on a prefix tree.
 pub(super) struct OrderedRuns {
-    shape: Shape,
+    pub(super) shape: Shape,
     pub(super) moves: Moves,
     /// For each node and state: the run is there, terminal states included.
-    states: Vec<Vec<Lit>>,
+    pub(super) states: Vec<Vec<Lit>>,
     /// For each node and k: the run is in state k or a higher one that is not terminal.
-    at_least: Vec<Vec<Lit>>,
+    pub(super) at_least: Vec<Vec<Lit>>,
     /// For each node: the stays that were known to be needed when it was encoded.
     stays: Vec<usize>,
 }
@@ -83,7 +83,10 @@ impl OrderedRuns {
     pub(super) fn add_node(&mut self, solver: &mut Solver, tree: &PrefixTree) {
         let node = self.len();
         self.stays.push(tree.node(node).stays);
-        self.add_positions(solver, tree, node);
+        match self.shape.soft {
+            true => self.add_soft_positions(solver, tree.node(node).parent),
+            false => self.add_positions(solver, tree, node),
+        }
         let parent = tree.node(node).parent;
         for from in 0..self.shape.states {
             if self.states[parent][from] != FALSE {

@@ -61,6 +61,9 @@ impl Encoding {
 
     /// The states in which the run may be at the node: the end of a trace is known, and before it no run has ended.
     fn states_after(&mut self, tree: &PrefixTree, node: usize, before: &[Lit]) -> Vec<Lit> {
+        if self.shape.soft {
+            return self.soft_states_after(before);
+        }
         let inner = self.shape.states;
         let end = tree.node(node).end;
         let mut after: Vec<Lit> = (0..inner)

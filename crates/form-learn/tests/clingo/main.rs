@@ -4,6 +4,7 @@
 
 mod differential;
 mod optimum;
+mod tolerate;
 
 #[path = "../suite/brute_force.rs"]
 #[allow(dead_code, reason = "the suite uses the rest")]

@@ -35,6 +35,34 @@ pub fn best(problem: &Problem) -> Option<(usize, Cost)> {
     None
 }
 
+/// The fewest traces that a machine with this number of states and at most this size misjudges, and the least size of such a
+/// machine; `most` is more than what is looked for.
+pub fn fewest_misjudged(
+    problem: &Problem,
+    states: usize,
+    size: usize,
+    most: usize,
+) -> Option<(usize, usize)> {
+    let space = Space::new(problem);
+    let mut search = Search::new(&space, states);
+    let mut best = None;
+    for size in 0..=size {
+        // Larger machines must misjudge fewer traces.
+        let Some(tolerated) = best.map_or(most, |(fewest, _)| fewest).checked_sub(1) else {
+            break;
+        };
+        search.tolerated = tolerated;
+        let _ = search.fill(&mut Vec::new(), size, &mut |machine| {
+            let mistakes = space.mistakes(machine, states);
+            if best.is_none_or(|(fewest, _)| mistakes < fewest) {
+                best = Some((mistakes, size));
+            }
+            ControlFlow::Continue(())
+        });
+    }
+    best
+}
+
 /// The first machine that `wanted` accepts among all that are consistent with the traces, with this number of states and at most
 /// this size; with a rejecting state if the traces are a part of others with a dead-end trace.
 pub fn find(
@@ -203,9 +231,9 @@ impl<'a> Space<'a> {
         given.fold(0, |all, a| all | self.implied[a])
     }
 
-    /// Whether no run is wrong before it enters a state that is still to be filled.
-    fn consistent(&self, machine: &[Outgoing], states: usize) -> bool {
-        self.traces.iter().all(|(kind, steps)| {
+    /// How many runs are wrong before they enter a state that is still to be filled.
+    fn mistakes(&self, machine: &[Outgoing], states: usize) -> usize {
+        let right = |(kind, steps): &&(Kind, Vec<u32>)| {
             let (mut state, mut buffer) = (0, 0);
             for (i, &newest) in steps.iter().enumerate() {
                 buffer |= newest;
@@ -224,7 +252,8 @@ impl<'a> Space<'a> {
                 }
             }
             *kind == Kind::Incomplete
-        })
+        };
+        self.traces.len() - self.traces.iter().filter(right).count()
     }
 
     pub fn cost(&self, machine: &[Outgoing]) -> Cost {
@@ -244,6 +273,8 @@ struct Search<'a> {
     space: &'a Space<'a>,
     /// Non-terminal states; the accepting one follows, then the rejecting one.
     states: usize,
+    /// How many traces may be misjudged.
+    tolerated: usize,
     /// For each state and size: every set of edges out of it, as far as they were needed.
     outgoing: Vec<Vec<Vec<Outgoing>>>,
 }
@@ -256,6 +287,7 @@ impl<'a> Search<'a> {
         Self {
             space,
             states,
+            tolerated: 0,
             outgoing: vec![Vec::new(); states],
         }
     }
@@ -267,7 +299,7 @@ impl<'a> Search<'a> {
         size: usize,
         visit: Visit<'_>,
     ) -> ControlFlow<()> {
-        if !machine.is_empty() && !self.space.consistent(machine, self.states) {
+        if !machine.is_empty() && self.space.mistakes(machine, self.states) > self.tolerated {
             return ControlFlow::Continue(());
         }
         if machine.len() == self.states {

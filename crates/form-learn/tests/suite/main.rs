@@ -6,6 +6,8 @@ mod brute_force;
 mod explain;
 mod forced;
 mod learner;
+mod lifted;
 mod machines;
 mod problems;
 mod sat;
+mod tolerate;

@@ -188,6 +188,7 @@ fn outcomes_of(name: &str, method: Method, steps: &[Option<u64>]) -> Vec<RunOutc
             states: 3,
             edges: 2,
             relearnings: 1,
+            steps_to_final_machine: None,
             counterexamples: 1,
             traces: 1,
             learning_seconds: 0.1,

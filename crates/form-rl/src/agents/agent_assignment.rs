@@ -10,8 +10,8 @@ use form_env::{EpisodeOutcome, Spec};
 use serde::{Deserialize, Serialize};
 
 use super::observation_encoder::{ObservationEncoder, ProgressEncoding};
-use crate::reach_avoid::policy::ReachAvoidPolicy;
 use crate::Result;
+use crate::reach_avoid::policy::ReachAvoidPolicy;
 
 /// How agents are assigned to machine states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -301,8 +301,8 @@ impl<W: Worlds> Game<W> {
                 None if slot.idle => 0,
                 None => {
                     let running = !machine.machine().is_terminal(slot.monitor.state());
-                    let navigator = (self.navigator.as_mut())
-                        .filter(|_| running && choice != Choice::Uniform);
+                    let navigator =
+                        (self.navigator.as_mut()).filter(|_| running && choice != Choice::Uniform);
                     let logits = navigator.and_then(|navigator| {
                         let (course, monitor) = (&mut slot.course, &slot.monitor);
                         course.logits(navigator, machine, monitor, &self.worlds, world)

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use form_core::{Formula, Machine, Signature, TraceFile};
 use form_env::Task;
+use form_formats::{EventLogOptions, read_csv_log};
 use form_lab::RunConfig;
 
 use super::page::{Page, Piece};
@@ -30,6 +31,8 @@ pub enum Kind {
     Json,
     /// `jsonl`: a value a line, traces if they have steps.
     JsonLines,
+    /// `csv`: an event log with the columns `case` and `activity`.
+    EventLog,
     /// `toml,task`
     Task,
     /// `toml,config`: settings of a run.
@@ -55,6 +58,7 @@ impl Kind {
             "form" => Self::Machine,
             "json" => Self::Json,
             "jsonl" => Self::JsonLines,
+            "csv" => Self::EventLog,
             "toml,task" => Self::Task,
             "toml,config" => Self::Settings,
             "rust" => Self::Rust,
@@ -145,6 +149,7 @@ fn check(kind: Kind, text: &str, page: &Page, rust: &str) -> Result<(), String> 
         }
         Kind::Json => json(text),
         Kind::JsonLines => json_lines(text),
+        Kind::EventLog => event_log(text),
         Kind::Task => (Task::from_toml(text).map(drop)).map_err(|error| error.to_string()),
         Kind::Settings => settings(text),
         Kind::Rust if !rust.contains(&format!("include_str!(\"../{}\")", page.name)) => {
@@ -185,6 +190,19 @@ fn json_lines(text: &str) -> Result<(), String> {
     let signature: Signature =
         (file().and_then(TraceFile::signature)).map_err(|e| e.to_string())?;
     let read = file().and_then(|file| file.traces(&signature));
+    read.map(drop).map_err(|error| error.to_string())
+}
+
+fn event_log(text: &str) -> Result<(), String> {
+    let options = EventLogOptions {
+        case: "case".to_owned(),
+        activity: "activity".to_owned(),
+        objects: Vec::new(),
+        outcome: None,
+        goal: Vec::new(),
+        dead_end: Vec::new(),
+    };
+    let read = read_csv_log("the block", text.as_bytes(), &options);
     read.map(drop).map_err(|error| error.to_string())
 }
 

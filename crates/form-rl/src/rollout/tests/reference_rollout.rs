@@ -211,6 +211,7 @@ fn actor(machine: &Machine, state: StateId, roles: AssignmentMode) -> Option<usi
         AssignmentMode::PerState => (machine.state_ids())
             .filter(|state| !machine.is_terminal(*state))
             .position(|other| other == state),
+        AssignmentMode::ReachAvoid => None,
     }
 }
 

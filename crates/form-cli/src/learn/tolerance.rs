@@ -1,0 +1,160 @@
+//! `form learn --tolerate`: how many traces may be misjudged, the table of states and misjudged traces, and the suspects.
+
+use form_core::{Dataset, Kind, Origin};
+use form_learn::{Level, Tolerance, TolerantOutcome};
+use serde_json::{Value, json};
+
+use crate::output::count;
+
+/// Reads `3`, `2%` or `auto`.
+pub fn parse(text: &str) -> Result<Tolerance, String> {
+    let wanted = "expected a number of traces such as 3, a percentage such as 2%, or `auto`";
+    if text == "auto" {
+        return Ok(Tolerance::Auto);
+    }
+    if text.starts_with('-') {
+        return Err(format!("a tolerance is not negative: {wanted}"));
+    }
+    if let Some(percent) = text.strip_suffix('%') {
+        let percent: f64 = percent.trim().parse().map_err(|_| wanted.to_owned())?;
+        if !(0.0..100.0).contains(&percent) {
+            return Err(format!("{text} is not below 100%: {wanted}"));
+        }
+        return Ok(Tolerance::Share(percent / 100.0));
+    }
+    let number = text.parse().map_err(|_| wanted.to_owned())?;
+    Ok(Tolerance::AtMost(number))
+}
+
+/// Reads a percentage such as `20%`, between 0 and 100, as a share.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    let wanted = "expected a percentage between 0% and 100%, such as 20%";
+    let percent = text.strip_suffix('%').ok_or(wanted)?;
+    let percent: f64 = percent.trim().parse().map_err(|_| wanted)?;
+    match percent > 0.0 && percent < 100.0 {
+        true => Ok(percent / 100.0),
+        false => Err(wanted.to_owned()),
+    }
+}
+
+/// How often each distinct trace occurs.
+pub fn weights(data: &Dataset) -> Vec<u64> {
+    let numbers: std::collections::HashMap<Origin, usize> = (data.traces().iter().enumerate())
+        .map(|(i, (origin, _))| (*origin, i))
+        .collect();
+    let mut weights = vec![1; data.traces().len()];
+    for (first, _) in data.duplicates() {
+        weights[numbers[first]] += 1;
+    }
+    weights
+}
+
+/// One line of a file that the machine misjudges.
+struct SuspectLine {
+    origin: Origin,
+    kind: Kind,
+    expected: Kind,
+    after: usize,
+    observations: usize,
+}
+
+/// The suspects line by line, duplicates included.
+fn suspects(data: &Dataset, learnt: &TolerantOutcome) -> Vec<SuspectLine> {
+    let mut lines = Vec::new();
+    for suspect in &learnt.suspects {
+        let (first, trace) = &data.traces()[suspect.trace];
+        let again = (data.duplicates().iter()).filter(|(of, _)| of == first);
+        for origin in std::iter::once(*first).chain(again.map(|(_, again)| *again)) {
+            lines.push(SuspectLine {
+                origin,
+                kind: trace.kind(),
+                expected: suspect.expected,
+                after: suspect.after,
+                observations: trace.steps().len(),
+            });
+        }
+    }
+    lines.sort_by_key(|line| line.origin);
+    lines
+}
+
+/// The table and the suspects, as comments of a machine file.
+pub fn to_text(data: &Dataset, learnt: &TolerantOutcome) -> String {
+    let mut text = "#\n# states  fewest misjudged traces\n".to_owned();
+    for level in &learnt.levels {
+        text += &format!("# {:>6}  {}\n", level.states, level_text(level));
+    }
+    if learnt.outcome.learnt().is_none() {
+        return text;
+    }
+    if learnt.levels.iter().any(|level| level.bits.is_some()) {
+        text += "# chosen by description length: an edge takes 2 log2(states + 2) bits, a literal log2(2 atoms),\n\
+                 # m misjudged of n traces log2(n choose m) + m\n";
+    }
+    let suspects = suspects(data, learnt);
+    text += &match suspects.len() {
+        0 => "#\n# no suspects: every trace is judged as it says\n".to_owned(),
+        number => format!("#\n# {}:\n", count(number, "suspect")),
+    };
+    for line in suspects {
+        let place = data.describe(line.origin);
+        let when = match line.after < line.observations {
+            true => format!(
+                " after {} of {}",
+                line.after,
+                count(line.observations, "observation")
+            ),
+            false => String::new(),
+        };
+        text += &format!(
+            "#   {place}: {}, expected {}{when}\n",
+            line.kind, line.expected
+        );
+    }
+    text
+}
+
+fn level_text(level: &Level) -> String {
+    let bits = (level.bits).map_or_else(String::new, |bits| format!(", {bits:.1} bits"));
+    match level.proven() {
+        true => format!("{} (proven){bits}", level.fewest_misjudged),
+        false => format!(
+            "at least {} (proven), at most {} (found)",
+            level.at_least, level.fewest_misjudged
+        ),
+    }
+}
+
+/// `2 of 200 traces misjudged`.
+pub fn misjudged(data: &Dataset, learnt: &TolerantOutcome) -> String {
+    let all = data.traces().len() + data.duplicates().len();
+    format!("{} of {} misjudged", learnt.misjudged, count(all, "trace"))
+}
+
+/// Adds what is asked for with a tolerance to the JSON output.
+pub fn add_json(value: &mut Value, data: &Dataset, learnt: &TolerantOutcome) {
+    value["misjudged"] = learnt.misjudged.into();
+    value["tolerated"] = learnt.tolerated.into();
+    value["suspects"] = (suspects(data, learnt).into_iter())
+        .map(|line| {
+            json!({
+                "file": data.file_name(line.origin),
+                "line": line.origin.line,
+                "kind": line.kind.as_str(),
+                "expected": line.expected.as_str(),
+                "after": line.after,
+            })
+        })
+        .collect();
+    value["levels"] = (learnt.levels.iter())
+        .map(|level| {
+            json!({
+                "states": level.states,
+                "fewest_misjudged": level.fewest_misjudged,
+                "at_least": level.at_least,
+                "proven": level.proven(),
+                "bits": level.bits,
+            })
+        })
+        .collect();
+}

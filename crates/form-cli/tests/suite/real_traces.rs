@@ -1,0 +1,160 @@
+//! Traces as people have them: wrong ones, objects of their own, event logs, traces that are kept back.
+
+use std::fs;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::binary::{Outcome, form};
+
+/// Paid, then shipped; line 7 is wrong, and so is its duplicate.
+const ORDERS: &str = r#"{"id":1,"kind":"goal","steps":[["paid(o1)"],["shipped(o1)"]],"note":{"any":["thing"]}}
+{"kind":"goal","steps":[["packed(o2)"],["paid(o2)"],["shipped(o2)"]]}
+{"kind":"goal","steps":[["paid(o3)"],["packed(o3)"],["shipped(o3)"]]}
+{"kind":"incomplete","steps":[["shipped(o1)"],["packed(o1)"]]}
+{"kind":"incomplete","steps":[["packed(o2)"],["shipped(o2)"]]}
+{"kind":"incomplete","steps":[["paid(o3)"],["packed(o3)"]]}
+{"kind":"goal","steps":[["shipped(o2)"]]}
+{"kind":"goal","steps":[["shipped(o2)"]]}
+{"kind":"goal","steps":[["paid(o2)"],["shipped(o2)"]]}
+{"kind":"incomplete","steps":[["packed(o4)"],["shipped(o4)"],["packed(o4)"]]}
+{"kind":"incomplete","steps":[["shipped(o1)"],["packed(o1)"],["shipped(o1)"]]}
+"#;
+
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("orders.jsonl"), ORDERS).unwrap();
+    folder
+}
+
+fn run(folder: &TempDir, line: &str) -> Outcome {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    form(folder.path(), &words)
+}
+
+#[test]
+fn wrong_traces_are_named_by_line() {
+    let folder = folder();
+    let outcome = run(&folder, "learn orders.jsonl --lifted --tolerate 2 --json");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let value: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(
+        (&value["states"], &value["misjudged"]),
+        (&2.into(), &2.into())
+    );
+    let lines: Vec<&Value> = (value["suspects"].as_array().unwrap().iter())
+        .map(|suspect| &suspect["line"])
+        .collect();
+    assert_eq!(lines, [7, 8]);
+    let suspect = &value["suspects"][0];
+    assert_eq!(
+        (&suspect["file"], &suspect["kind"]),
+        (&"orders.jsonl".into(), &"goal".into())
+    );
+    assert_eq!(suspect["expected"], "incomplete");
+    let last = value["levels"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&last["fewest_misjudged"], &last["proven"]),
+        (&2.into(), &true.into())
+    );
+    let text = run(&folder, "learn orders.jsonl --lifted --tolerate 25%").stdout;
+    assert!(text.contains("2 of 11 traces misjudged"), "{text}");
+    assert!(
+        text.contains("orders.jsonl:8: goal, expected incomplete"),
+        "{text}"
+    );
+    // One is not enough for the two of them with two states.
+    let one = run(
+        &folder,
+        "learn orders.jsonl --lifted --tolerate 1 --max-states 2",
+    );
+    assert_eq!(one.code, Some(1), "{}", one.stdout);
+}
+
+#[test]
+fn bad_tolerances_are_errors() {
+    let folder = folder();
+    for (arguments, expected) in [
+        ("--tolerate -1", "a tolerance is not negative"),
+        ("--tolerate some", "expected a number of traces"),
+        ("--tolerate 100%", "is not below 100%"),
+        ("--tolerate 11", "cannot tolerate 11 misjudged traces of 11"),
+        (
+            "--tolerate 1 --solver ilasp",
+            "--tolerate needs the built-in solver",
+        ),
+        (
+            "--tolerate 1 --explain",
+            "--tolerate goes neither with --explain",
+        ),
+        (
+            "--lifted --solver clingo",
+            "--lifted needs the built-in solver",
+        ),
+        ("--holdout 0%", "expected a percentage between"),
+        ("--holdout 20", "expected a percentage between"),
+    ] {
+        let outcome = run(&folder, &format!("learn orders.jsonl {arguments}"));
+        assert_eq!(outcome.code, Some(2), "{arguments}: {}", outcome.stdout);
+        assert!(
+            outcome.stderr.contains(expected),
+            "{arguments}: {}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn traces_kept_back_are_judged() {
+    let folder = folder();
+    let outcome = run(
+        &folder,
+        "learn orders.jsonl --lifted --tolerate 2 --holdout 50% --json",
+    );
+    let value: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let kept = value["holdout"]["traces"].as_u64().unwrap();
+    assert!(kept > 0);
+    assert_eq!(kept + value["traces"].as_u64().unwrap(), 9, "{value}");
+    assert!(value["holdout"]["misjudged"].is_array(), "{value}");
+}
+
+#[test]
+fn an_option_that_gives_a_machine_is_named() {
+    let folder = folder();
+    let log = "{\"kind\":\"goal\",\"steps\":[[\"a\"]]}\n{\"kind\":\"goal\",\"steps\":[[\"b\"]]}\n\
+               {\"kind\":\"incomplete\",\"steps\":[[\"c\"]]}\n";
+    fs::write(folder.path().join("either.jsonl"), log).unwrap();
+    let outcome = run(&folder, "learn either.jsonl --max-states 1");
+    assert_eq!(outcome.code, Some(1));
+    let hint = "hint: with --max-disjuncts 2 there is a machine with 1 state";
+    assert!(outcome.stderr.contains(hint), "{}", outcome.stderr);
+}
+
+#[test]
+fn event_logs_become_traces() {
+    let folder = folder();
+    let log = "id,what,order,end\n1,pay,o1,\n2,pay,o2,\n1,ship it,o1,ok\n2,cancel,o2,lost\n";
+    fs::write(folder.path().join("log.csv"), log).unwrap();
+    let columns =
+        "--case id --activity what --object order --outcome end --goal ok --dead-end lost";
+    let outcome = run(
+        &folder,
+        &format!("convert log.csv log.jsonl {columns} --json"),
+    );
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let value: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((&value["traces"], &value["events"]), (&2.into(), &4.into()));
+    let traces = fs::read_to_string(folder.path().join("log.jsonl")).unwrap();
+    let first = "{\"id\":\"1\",\"kind\":\"goal\",\"steps\":[[\"pay(o1)\"],[\"ship_it(o1)\"]]}";
+    assert_eq!(traces.lines().next(), Some(first));
+    assert_eq!(run(&folder, "learn log.jsonl --lifted").code, Some(0));
+    let wrong = run(&folder, "convert log.csv log.jsonl");
+    assert_eq!(wrong.code, Some(2));
+    assert!(
+        wrong
+            .stderr
+            .contains("log.csv:1:1: no column is called `case`"),
+        "{}",
+        wrong.stderr
+    );
+}

@@ -1,0 +1,407 @@
+//! Event logs as traces: CSV with one event per row, and XES (IEEE 1849), the format of process mining.
+//!
+//! The events of one case, in the order of the file, are one trace. An event becomes the atom of its activity over its objects:
+//! `Pack item`, with the object `order 17`, is `Pack_item(order_17)`. How a case ended is read from a column or attribute.
+
+use std::collections::{BTreeSet, HashMap};
+
+use form_core::{Error, GroundAtom, Kind, Name, Result};
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event as Xml};
+
+/// Which columns of a CSV file, or attributes of a XES file, mean what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventLogOptions {
+    /// The column with the case. In XES a case is a `<trace>`, and this its attribute with the name.
+    pub case: String,
+    /// The activity.
+    pub activity: String,
+    /// The objects of the event; empty values are left out.
+    pub objects: Vec<String>,
+    /// How the case ended: the last value that is not empty counts.
+    pub outcome: Option<String>,
+    /// The values of the outcome that mean `goal`.
+    pub goal: Vec<String>,
+    /// The values of the outcome that mean `dead-end`. All others mean `incomplete`.
+    pub dead_end: Vec<String>,
+}
+
+/// The traces of an event log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventLog {
+    /// For each case its name, kind and atoms, in the order of the first events.
+    pub cases: Vec<(String, Kind, Vec<GroundAtom>)>,
+    /// Remarks for the user: names that became the same, outcomes that are not listed.
+    pub notes: Vec<String>,
+}
+
+impl EventLog {
+    /// The log as a trace file: each trace with its case as `id`.
+    pub fn to_jsonl(&self) -> String {
+        let mut text = String::new();
+        for (id, kind, atoms) in &self.cases {
+            let steps: Vec<[String; 1]> = atoms.iter().map(|atom| [atom.to_string()]).collect();
+            let line = serde_json::json!({ "id": id, "kind": kind.as_str(), "steps": steps });
+            text += &line.to_string();
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Reads a CSV file with a header; errors call the file `name`.
+pub fn read_csv_log(name: &str, text: &[u8], options: &EventLogOptions) -> Result<EventLog> {
+    let mut reader = csv::ReaderBuilder::new().from_reader(text);
+    let fault = |line: u64, problem: String| Error::Json {
+        file: name.to_owned(),
+        line: line as usize,
+        column: 1,
+        problem,
+    };
+    let headers = reader
+        .headers()
+        .map_err(|error| fault(1, error.to_string()))?;
+    let headers = headers.clone();
+    let column = |wanted: &String| {
+        headers
+            .iter()
+            .position(|header| header == wanted)
+            .ok_or_else(|| {
+                let known: Vec<&str> = headers.iter().collect();
+                fault(
+                    1,
+                    format!(
+                        "no column is called `{wanted}`; there are {}",
+                        known.join(", ")
+                    ),
+                )
+            })
+    };
+    let (case, activity) = (column(&options.case)?, column(&options.activity)?);
+    let objects = options
+        .objects
+        .iter()
+        .map(column)
+        .collect::<Result<Vec<_>>>()?;
+    let outcome = options.outcome.as_ref().map(column).transpose()?;
+    let mut cases = Cases::new(options);
+    for record in reader.records() {
+        let record = record.map_err(|error| {
+            let line = error.position().map_or(1, csv::Position::line);
+            fault(line, error.to_string())
+        })?;
+        let line = record.position().map_or(1, csv::Position::line);
+        let value = |column: usize| record.get(column).unwrap_or_default().trim();
+        if value(case).is_empty() {
+            return Err(fault(
+                line,
+                format!("the column `{}` is empty", options.case),
+            ));
+        }
+        let objects: Vec<&str> = objects.iter().map(|column| value(*column)).collect();
+        cases
+            .add(value(case), value(activity), &objects, outcome.map(value))
+            .map_err(|problem| fault(line, problem))?;
+    }
+    Ok(cases.finish())
+}
+
+/// Reads a XES file; errors call the file `name`.
+pub fn read_xes_log(name: &str, text: &[u8], options: &EventLogOptions) -> Result<EventLog> {
+    let mut reader = Reader::from_reader(text);
+    let mut cases = Cases::new(options);
+    let mut depth: Vec<Element> = Vec::new();
+    let (mut traces, mut buffer) = (0, Vec::new());
+    loop {
+        let at = reader.buffer_position() as usize;
+        let fault = |problem: String| {
+            let before = &text[..at.min(text.len())];
+            let start = before
+                .iter()
+                .rposition(|b| *b == b'\n')
+                .map_or(0, |i| i + 1);
+            Error::Json {
+                file: name.to_owned(),
+                line: before.iter().filter(|b| **b == b'\n').count() + 1,
+                column: at - start + 1,
+                problem,
+            }
+        };
+        match reader.read_event_into(&mut buffer) {
+            Err(error) => return Err(fault(error.to_string())),
+            Ok(Xml::Eof) if depth.is_empty() => break,
+            Ok(Xml::Eof) => return Err(fault("the file ends too early".to_owned())),
+            Ok(Xml::Start(tag)) => {
+                let element = Element::new(&tag);
+                traces += usize::from(element.is("trace"));
+                if let (Some(parent), Some(pair)) = (depth.last_mut(), attribute(&tag)) {
+                    parent.attributes.extend(pair.map(Some).map_err(fault)?);
+                }
+                depth.push(element);
+            }
+            Ok(Xml::Empty(tag)) => {
+                if let (Some(parent), Some(pair)) = (depth.last_mut(), attribute(&tag)) {
+                    parent.attributes.extend(pair.map(Some).map_err(fault)?);
+                }
+            }
+            Ok(Xml::End(_)) => {
+                let Some(element) = depth.pop() else { continue };
+                if element.is("event")
+                    && let Some(parent) = depth.last_mut().filter(|parent| parent.is("trace"))
+                {
+                    parent.events.push(element.attributes);
+                } else if element.is("trace") {
+                    let number = traces.to_string();
+                    let case = element.attributes.get(&options.case).unwrap_or(&number);
+                    cases.add_trace(case, &element).map_err(fault)?;
+                }
+            }
+            Ok(_) => {}
+        }
+        buffer.clear();
+    }
+    if traces == 0 {
+        return Err(Error::Json {
+            file: name.to_owned(),
+            line: 1,
+            column: 1,
+            problem: "there is no `<trace>`: is this a XES file?".to_owned(),
+        });
+    }
+    Ok(cases.finish())
+}
+
+/// An open element of a XES file.
+struct Element {
+    name: String,
+    attributes: HashMap<String, String>,
+    /// The attributes of its events.
+    events: Vec<HashMap<String, String>>,
+}
+
+impl Element {
+    fn new(tag: &BytesStart<'_>) -> Self {
+        Self {
+            name: tag.local_name().as_ref().to_owned(),
+            attributes: HashMap::new(),
+            events: Vec::new(),
+        }
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.name == name
+    }
+}
+
+/// The key and value of `<string key="concept:name" value="…"/>` and its like.
+fn attribute(tag: &BytesStart<'_>) -> Option<Result<(String, String), String>> {
+    let (mut key, mut value) = (None, None);
+    for attribute in tag.attributes() {
+        let attribute = match attribute {
+            Ok(attribute) => attribute,
+            Err(error) => return Some(Err(error.to_string())),
+        };
+        let text = match attribute.normalized_value(quick_xml::XmlVersion::Implicit1_0) {
+            Ok(text) => text.into_owned(),
+            Err(error) => return Some(Err(error.to_string())),
+        };
+        match attribute.key.as_ref() {
+            "key" => key = Some(text),
+            "value" => value = Some(text),
+            _ => {}
+        }
+    }
+    Some(Ok((key?, value?)))
+}
+
+/// The cases while they are read.
+struct Cases<'a> {
+    options: &'a EventLogOptions,
+    numbers: HashMap<String, usize>,
+    cases: Vec<(String, Vec<GroundAtom>, String)>,
+    /// The names that were made from texts.
+    names: HashMap<String, BTreeSet<String>>,
+}
+
+impl<'a> Cases<'a> {
+    fn new(options: &'a EventLogOptions) -> Self {
+        Self {
+            options,
+            numbers: HashMap::new(),
+            cases: Vec::new(),
+            names: HashMap::new(),
+        }
+    }
+
+    fn case(&mut self, name: &str) -> usize {
+        let next = self.cases.len();
+        let number = *self.numbers.entry(name.to_owned()).or_insert(next);
+        if number == next {
+            self.cases
+                .push((name.to_owned(), Vec::new(), String::new()));
+        }
+        number
+    }
+
+    fn add(
+        &mut self,
+        case: &str,
+        activity: &str,
+        objects: &[&str],
+        outcome: Option<&str>,
+    ) -> Result<(), String> {
+        let number = self.case(case);
+        if activity.is_empty() {
+            return Err(format!("the activity `{}` is empty", self.options.activity));
+        }
+        let predicate = self.name(activity)?;
+        let objects = (objects.iter())
+            .filter(|object| !object.is_empty())
+            .map(|object| self.name(object))
+            .collect::<Result<Vec<_>, String>>()?;
+        self.cases[number]
+            .1
+            .push(GroundAtom::new(predicate, objects));
+        if let Some(outcome) = outcome.filter(|outcome| !outcome.is_empty()) {
+            outcome.clone_into(&mut self.cases[number].2);
+        }
+        Ok(())
+    }
+
+    fn add_trace(&mut self, case: &str, trace: &Element) -> Result<(), String> {
+        let number = self.case(case);
+        let options = self.options;
+        let outcome = options.outcome.as_ref();
+        for event in &trace.events {
+            let value = |key: &String| event.get(key).map_or("", |value| value.trim());
+            let objects: Vec<&str> = options.objects.iter().map(value).collect();
+            self.add(case, value(&options.activity), &objects, outcome.map(value))?;
+        }
+        if let Some(outcome) = outcome.and_then(|key| trace.attributes.get(key)) {
+            outcome.trim().clone_into(&mut self.cases[number].2);
+        }
+        Ok(())
+    }
+
+    /// A name of the language: other characters than letters, digits and `_` become `_`.
+    fn name(&mut self, text: &str) -> Result<Name, String> {
+        let word: String = (text.chars())
+            .map(|c| if c.is_alphanumeric() { c } else { '_' })
+            .collect();
+        let name = Name::new(&word).or_else(|_| Name::new(&format!("{word}_")));
+        let name = name.map_err(|error| error.to_string())?;
+        (self.names.entry(name.to_string()).or_default()).insert(text.to_owned());
+        Ok(name)
+    }
+
+    fn finish(self) -> EventLog {
+        let mut notes: Vec<String> = (self.names.iter())
+            .filter(|(_, texts)| texts.len() > 1)
+            .map(|(name, texts)| {
+                let texts: Vec<String> = texts.iter().map(|text| format!("`{text}`")).collect();
+                format!("{} are all called `{name}`", texts.join(", "))
+            })
+            .collect();
+        notes.sort();
+        let options = self.options;
+        let mut others: BTreeSet<&String> = BTreeSet::new();
+        let mut cases = Vec::new();
+        for (name, atoms, outcome) in &self.cases {
+            let kind = if options.goal.contains(outcome) {
+                Kind::Goal
+            } else if options.dead_end.contains(outcome) {
+                Kind::DeadEnd
+            } else {
+                if !outcome.is_empty() {
+                    others.insert(outcome);
+                }
+                Kind::Incomplete
+            };
+            cases.push((name.clone(), kind, atoms.clone()));
+        }
+        if options.outcome.is_none() {
+            notes.push("no outcome is named: all traces are incomplete".to_owned());
+        }
+        if !others.is_empty() {
+            let others: Vec<String> = (others.iter().take(10)).map(|o| format!("`{o}`")).collect();
+            notes.push(format!(
+                "incomplete, since neither goal nor dead end: {}",
+                others.join(", ")
+            ));
+        }
+        EventLog { cases, notes }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+
+    fn options() -> EventLogOptions {
+        EventLogOptions {
+            case: "case".to_owned(),
+            activity: "activity".to_owned(),
+            objects: vec!["order".to_owned()],
+            outcome: Some("outcome".to_owned()),
+            goal: vec!["ok".to_owned()],
+            dead_end: vec!["lost".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_csv_log_becomes_traces() {
+        let text = "case,activity,order,outcome\n\
+                    1,Pack item,order 17,\n2,pay,o2,\n1,\"ship, fast\",order 17,ok\n2,exists,,lost\n3,pay,o3,open\n";
+        let log = read_csv_log("log.csv", text.as_bytes(), &options()).unwrap();
+        let expected = "\
+{\"id\":\"1\",\"kind\":\"goal\",\"steps\":[[\"Pack_item(order_17)\"],[\"ship__fast(order_17)\"]]}\n\
+{\"id\":\"2\",\"kind\":\"dead-end\",\"steps\":[[\"pay(o2)\"],[\"exists_\"]]}\n\
+{\"id\":\"3\",\"kind\":\"incomplete\",\"steps\":[[\"pay(o3)\"]]}\n";
+        assert_eq!(log.to_jsonl(), expected);
+        assert_eq!(
+            log.notes,
+            ["incomplete, since neither goal nor dead end: `open`"]
+        );
+    }
+
+    #[test]
+    fn a_xes_log_becomes_traces() {
+        let text = r#"<?xml version="1.0"?>
+<log><string key="creator" value="x"/>
+<trace><string key="case" value="A&amp;B"/><string key="outcome" value="ok"/>
+ <event><string key="activity" value="pay"/><string key="order" value="o1"/><date key="time:timestamp" value="2020"/></event>
+ <event><string key="activity" value="ship"/></event></trace>
+<trace><event><string key="activity" value="pay"/></event></trace></log>"#;
+        let log = read_xes_log("log.xes", text.as_bytes(), &options()).unwrap();
+        let written: Vec<String> = (log.cases.iter())
+            .map(|(id, kind, atoms)| format!("{id} {kind} {atoms:?}"))
+            .collect();
+        assert_eq!(log.cases[0].0, "A&B", "{written:?}");
+        assert_eq!(log.cases[0].1, Kind::Goal);
+        assert_eq!(log.cases[0].2[0].to_string(), "pay(o1)");
+        assert_eq!(
+            (log.cases[1].0.as_str(), log.cases[1].1),
+            ("2", Kind::Incomplete)
+        );
+    }
+
+    #[test]
+    fn mistakes_have_a_place() {
+        let csv = |text: &str| read_csv_log("l.csv", text.as_bytes(), &options()).unwrap_err();
+        let missing = csv("case,order,outcome\n").to_string();
+        assert!(missing.starts_with("l.csv:1:1: no column is called `activity`; there are case"));
+        let empty = csv("case,activity,order,outcome\n1,pay,o,\n1,,o,\n");
+        assert_eq!(empty.position(), Some((3, 1)), "{empty}");
+        let short = csv("case,activity,order,outcome\n1,pay\n");
+        assert_eq!(short.position().map(|p| p.0), Some(2), "{short}");
+        let xes = |text: &str| read_xes_log("l.xes", text.as_bytes(), &options()).unwrap_err();
+        assert!(
+            xes("<log></log>")
+                .to_string()
+                .contains("there is no `<trace>`")
+        );
+        assert!(xes("<log><trace>").to_string().contains("too early"));
+        assert_eq!(xes("<log>\n<trace></log>").position().map(|p| p.0), Some(2));
+    }
+}

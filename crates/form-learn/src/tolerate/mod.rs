@@ -1,0 +1,415 @@
+//! Learning from traces of which some are wrong: the smallest machine that misjudges few of them.
+//!
+//! For one number of states after the other, the fewest misjudged traces are found and proven, until they are few enough. Among the
+//! machines with that number of states that misjudge fewest, the cheapest is chosen as always. [`Tolerance::Auto`] weighs
+//! states against misjudged traces by description length ([`description`]).
+
+mod description;
+mod soft_cegis;
+
+use std::time::Instant;
+
+use form_core::Kind;
+
+use crate::budget::Budget;
+use crate::cegis::ConflictBudget;
+use crate::counterexamples::mistakes;
+use crate::encode::Solved;
+use crate::error::{Error, Result};
+use crate::learner::Learner;
+use crate::minimise::{Bounds, CandidateLoop, break_ties, cheapest};
+use crate::options::Limits;
+use crate::outcome::{LearnOutcome, Learnt, Round, StopReason};
+use crate::problem::Problem;
+use crate::verify::is_deterministic;
+use crate::vocabulary::vocabulary;
+use description::Description;
+use soft_cegis::{Fewest, SoftCegis};
+
+/// How many traces a machine may misjudge. Duplicates count as often as they were added.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// At most this number.
+    AtMost(u64),
+    /// At most this share of the traces, from 0 to 1.
+    Share(f64),
+    /// As many as the first number of states misjudges whose description is shorter than that of the next: the description of the
+    /// machine and of the traces it misjudges.
+    Auto,
+}
+
+/// The result of learning with a tolerance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TolerantOutcome {
+    /// The machine. [`LearnOutcome::Minimal`]: no machine with fewer states misjudges as few traces as tolerated, no machine with
+    /// as many states misjudges fewer, and none of these is cheaper.
+    pub outcome: LearnOutcome,
+    /// What is known for each number of states.
+    pub levels: Vec<Level>,
+    /// The traces that the machine misjudges, by number.
+    pub suspects: Vec<Suspect>,
+    /// Their number, duplicates counted.
+    pub misjudged: u64,
+    /// How many were tolerated; for [`Tolerance::Auto`] the number that was chosen.
+    pub tolerated: u64,
+    /// The effort per number of states.
+    pub rounds: Vec<Round>,
+}
+
+/// What is known about the machines with at most one number of states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// The number of states, accepting and rejecting ones not counted.
+    pub states: usize,
+    /// The fewest misjudged traces of a machine found so far, duplicates counted.
+    pub fewest_misjudged: u64,
+    /// Lower bound: no machine misjudges fewer.
+    pub at_least: u64,
+    /// The bits of the shortest description found, for [`Tolerance::Auto`].
+    pub bits: Option<f64>,
+}
+
+impl Level {
+    /// Whether no machine misjudges fewer traces.
+    pub fn proven(&self) -> bool {
+        self.fewest_misjudged == self.at_least
+    }
+}
+
+/// A trace that the learnt machine misjudges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Suspect {
+    /// The number of the trace, as it was returned when the trace was added.
+    pub trace: usize,
+    /// What its kind should be for the machine.
+    pub expected: Kind,
+    /// The number of observations after which the machine and the trace disagree.
+    pub after: usize,
+}
+
+impl Learner {
+    /// The smallest machine that misjudges at most as many traces as tolerated, and among those of its size fewest. Traces that
+    /// contradict each other are no error then.
+    ///
+    /// ```
+    /// use form_core::{Kind, Signature, Trace};
+    /// use form_learn::{Learner, Limits, Options, Tolerance};
+    /// let signature = Signature::parse(["goal", "lava"])?;
+    /// let mut learner = Learner::new(&signature, &Options::default());
+    /// let goal = [signature.observation(["goal"])?];
+    /// learner.add_weighted(&Trace::new(Kind::Goal, goal.clone()), 20);
+    /// learner.add(&Trace::new(Kind::Incomplete, goal));
+    /// let learnt = learner.learn_tolerant(Tolerance::AtMost(1), &Limits::default())?;
+    /// assert_eq!((learnt.misjudged, learnt.suspects[0].expected), (1, Kind::Goal));
+    /// # Ok::<(), form_learn::Error>(())
+    /// ```
+    pub fn learn_tolerant(&self, tolerance: Tolerance, limits: &Limits) -> Result<TolerantOutcome> {
+        let problem = self.problem();
+        let total = problem.traces.total_weight().ok_or(Error::Weights)?;
+        let tolerated = match tolerance {
+            Tolerance::AtMost(number) => Some(number),
+            Tolerance::Share(share) => Some((share.max(0.0) * total as f64).floor() as u64),
+            Tolerance::Auto => None,
+        };
+        if let Some(tolerated) = tolerated.filter(|tolerated| *tolerated > 0 && *tolerated >= total)
+        {
+            let traces = total;
+            return Err(Error::Tolerance { tolerated, traces });
+        }
+        self.check_vocabulary()?;
+        let mut search = Search::new(problem, limits);
+        let ended = match tolerated {
+            Some(tolerated) => search.at_most(tolerated),
+            None => search.shortest_description(total),
+        };
+        search.outcome(ended, tolerated.unwrap_or(0))
+    }
+
+    /// The machine that misjudges fewest traces of all with at most `limits.max_states` states, and the exact table up to there.
+    pub fn learn_fewest_misjudged(&self, limits: &Limits) -> Result<TolerantOutcome> {
+        self.problem().traces.total_weight().ok_or(Error::Weights)?;
+        self.check_vocabulary()?;
+        let mut search = Search::new(self.problem(), limits);
+        let ended = search.fewest_of_all();
+        search.outcome(ended, 0)
+    }
+
+    /// If there were too many atoms, the vocabulary is empty.
+    fn check_vocabulary(&self) -> Result<()> {
+        let problem = self.problem();
+        if problem.vocabulary.len() < problem.signature.len() {
+            vocabulary(&problem.signature, problem.options.first_order)?;
+        }
+        Ok(())
+    }
+}
+
+/// A search over numbers of states.
+struct Search<'a> {
+    problem: &'a Problem,
+    limits: &'a Limits,
+    budget: Budget,
+    levels: Vec<Level>,
+    rounds: Vec<Round>,
+    /// The machine of the answer, with what it misjudges.
+    chosen: Option<(u64, Learnt)>,
+    /// The machine with the fewest states of those that misjudge few enough, not proven to be the answer.
+    best: Option<(u64, Learnt)>,
+}
+
+/// The search for one number of states, while it is under way.
+struct Open {
+    states: usize,
+    cegis: SoftCegis,
+}
+
+impl<'a> Search<'a> {
+    fn new(problem: &'a Problem, limits: &'a Limits) -> Self {
+        Self {
+            problem,
+            limits,
+            budget: Budget::new(limits),
+            levels: Vec::new(),
+            rounds: Vec::new(),
+            chosen: None,
+            best: None,
+        }
+    }
+
+    /// The exact number for one number of states after the other, until no trace is misjudged.
+    fn fewest_of_all(&mut self) -> Result<(), StopReason> {
+        let mut fewest: Option<(u64, Open)> = None;
+        for states in 1..=self.limits.max_states {
+            let mut open = self.open(states)?;
+            if self.fewest(&mut open, u64::MAX, None) == Fewest::Unknown {
+                return Err(self.budget.stop_reason());
+            }
+            let weight = self.levels[states - 1].fewest_misjudged;
+            if (fewest.as_ref()).is_none_or(|(before, _)| weight < *before) {
+                self.best.clone_from(&open.cegis.best);
+                fewest = Some((weight, open));
+            }
+            if weight == 0 {
+                break;
+            }
+        }
+        let (weight, mut open) = fewest.ok_or(StopReason::States)?;
+        self.chosen = Some((weight, self.cheapest(&mut open)?));
+        Ok(())
+    }
+
+    /// The first number of states with few enough misjudged traces.
+    fn at_most(&mut self, tolerated: u64) -> Result<(), StopReason> {
+        for states in 1..=self.limits.max_states {
+            let mut open = self.open(states)?;
+            let fewest = self.fewest(&mut open, tolerated, None);
+            if let Some((weight, learnt)) = &open.cegis.best
+                && *weight <= tolerated
+            {
+                self.best = Some((*weight, learnt.clone()));
+            }
+            match fewest {
+                Fewest::TooMany | Fewest::NoMachine => {}
+                Fewest::Unknown => return Err(self.budget.stop_reason()),
+                Fewest::Proven => {
+                    let level = &self.levels[states - 1];
+                    if level.fewest_misjudged <= tolerated {
+                        let weight = level.fewest_misjudged;
+                        let learnt = self.cheapest(&mut open)?;
+                        self.chosen = Some((weight, learnt));
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Err(StopReason::States)
+    }
+
+    /// The first number of states whose description of the traces is shorter than that of the next one. Both get a few solver
+    /// calls; the one that is chosen is then proven.
+    fn shortest_description(&mut self, total: u64) -> Result<(), StopReason> {
+        let description = Description::new(self.problem, total);
+        let mut shortest: Option<(f64, Open)> = None;
+        for states in 1..=self.limits.max_states {
+            let bits = shortest.as_ref().map_or(f64::INFINITY, |(bits, _)| *bits);
+            if description.fewest_bits(states) >= bits {
+                break;
+            }
+            let mut this = self.open(states)?;
+            self.fewest(&mut this, total, Some(QUICK));
+            if self.budget.exhausted().is_some() {
+                return Err(self.budget.stop_reason());
+            }
+            let length = (this.cegis.best.as_ref()).map_or(f64::INFINITY, |(weight, learnt)| {
+                description.bits(learnt, *weight)
+            });
+            self.levels[states - 1].bits = Some(length);
+            if states > 1 && length >= bits {
+                break;
+            }
+            self.best.clone_from(&this.cegis.best);
+            shortest = Some((length, this));
+        }
+        let (_, mut this) = shortest.ok_or(StopReason::States)?;
+        if self.fewest(&mut this, total, None) == Fewest::Unknown {
+            return Err(self.budget.stop_reason());
+        }
+        let weight = self.levels[this.states - 1].fewest_misjudged;
+        let learnt = self.cheapest(&mut this)?;
+        self.levels[this.states - 1].bits = Some(description.bits(&learnt, weight));
+        self.chosen = Some((weight, learnt));
+        Ok(())
+    }
+
+    fn open(&mut self, states: usize) -> Result<Open, StopReason> {
+        if let Some(progress) = &self.limits.progress {
+            progress.tries(states);
+        }
+        let cegis = SoftCegis::new(self.problem, states, &self.budget);
+        let cegis = cegis.ok_or_else(|| self.budget.stop_reason())?;
+        // The machine without edges misjudges all traces that are over.
+        let over = (self.problem.traces.from(0).iter().enumerate())
+            .filter(|(_, (kind, _))| *kind != Kind::Incomplete)
+            .map(|(trace, _)| self.problem.traces.weight(trace));
+        let before = self.levels.last().map(|level| level.fewest_misjudged);
+        self.levels.push(Level {
+            states,
+            fewest_misjudged: before.unwrap_or_else(|| over.fold(0, u64::saturating_add)),
+            at_least: 0,
+            bits: None,
+        });
+        self.rounds.push(Round {
+            states,
+            ..Round::default()
+        });
+        Ok(Open { states, cegis })
+    }
+
+    /// Raises the lower bound of one number of states, and keeps the books.
+    fn fewest(
+        &mut self,
+        open: &mut Open,
+        tolerated: u64,
+        budget: Option<ConflictBudget>,
+    ) -> Fewest {
+        let start = Instant::now();
+        // What fewer states achieve, more achieve too.
+        let known = (self.levels[..open.states - 1].last()).map(|level| level.fewest_misjudged);
+        let mut fewest = open.cegis.fewest(self.problem, known, tolerated, budget);
+        let level = &mut self.levels[open.states - 1];
+        let own = open.cegis.best.as_ref().map(|(weight, _)| *weight);
+        level.fewest_misjudged =
+            (own.into_iter().chain(known)).fold(level.fewest_misjudged, u64::min);
+        level.at_least = match fewest {
+            Fewest::NoMachine => level.fewest_misjudged,
+            _ => open.cegis.lower.min(level.fewest_misjudged),
+        };
+        if fewest == Fewest::NoMachine && known.is_none() {
+            // One state without edges always is a machine.
+            fewest = Fewest::Proven;
+        }
+        let effort = open.cegis.effort();
+        let round = &mut self.rounds[open.states - 1];
+        round.counterexamples = effort.counterexamples;
+        round.steps = effort.steps;
+        round.solver_calls = effort.calls;
+        round.clauses = effort.clauses;
+        round.time += start.elapsed();
+        round.refuted = matches!(fewest, Fewest::TooMany | Fewest::NoMachine);
+        fewest
+    }
+
+    /// The cheapest of the machines that misjudge as few traces as proven.
+    fn cheapest(&mut self, open: &mut Open) -> Result<Learnt, StopReason> {
+        let start = Instant::now();
+        open.cegis.harden();
+        let mut bounds = Bounds::default();
+        let found = cheapest(&mut open.cegis, self.problem, &mut bounds, None, 1);
+        let learnt = match found {
+            Solved::Sat(candidate) => {
+                open.cegis.encoding().set_budget(&self.budget);
+                break_ties(
+                    &mut open.cegis,
+                    self.problem,
+                    &mut bounds,
+                    candidate,
+                    &self.budget,
+                )
+            }
+            _ => Err(self.budget.stop_reason()),
+        };
+        self.rounds[open.states - 1].time += start.elapsed();
+        learnt
+    }
+
+    /// The outcome, with the suspects of its machine as the evaluator finds them.
+    fn outcome(
+        &mut self,
+        ended: Result<(), StopReason>,
+        tolerated: u64,
+    ) -> Result<TolerantOutcome> {
+        let (claimed, outcome) = match (ended, self.chosen.take()) {
+            (Ok(()), Some((weight, learnt))) => (Some(weight), LearnOutcome::Minimal(learnt)),
+            (ended, _) => {
+                let refuted = (self.rounds.iter())
+                    .take_while(|round| round.refuted)
+                    .count();
+                let (weight, best) = self.best.take().unzip();
+                let stopped = LearnOutcome::Stopped {
+                    reason: ended.err().unwrap_or(StopReason::Interrupted),
+                    at_least_states: refuted + 1,
+                    at_least_cost: 0,
+                    best,
+                };
+                (weight, stopped)
+            }
+        };
+        let mut suspects = Vec::new();
+        let mut misjudged = 0;
+        if let Some(learnt) = outcome.learnt() {
+            let machine = self.problem.bind(learnt);
+            is_deterministic(&machine)?;
+            let found = mistakes(&self.problem.traces, &machine, 0);
+            misjudged = soft_cegis::weight_of(self.problem, &found);
+            if claimed.is_some_and(|claimed| claimed != misjudged) {
+                let problem = format!("it misjudges {misjudged} traces in\n{}", learnt.machine);
+                return Err(Error::Refuted { problem });
+            }
+            suspects = (found.into_iter())
+                .map(|(_, prefix)| self.suspect(&machine, prefix.trace))
+                .collect();
+            suspects.sort_by_key(|suspect| suspect.trace);
+        }
+        Ok(TolerantOutcome {
+            tolerated: tolerated.max(match outcome {
+                LearnOutcome::Minimal(_) => misjudged,
+                _ => 0,
+            }),
+            outcome,
+            levels: std::mem::take(&mut self.levels),
+            rounds: std::mem::take(&mut self.rounds),
+            suspects,
+            misjudged,
+        })
+    }
+
+    fn suspect(&self, machine: &form_core::BoundMachine, trace: usize) -> Suspect {
+        let whole = self.problem.traces.trace(&self.problem.traces.whole(trace));
+        let wrong = whole.disagreement(machine);
+        let reached = wrong.map(|wrong| wrong.reached);
+        Suspect {
+            trace,
+            expected: [Kind::Goal, Kind::DeadEnd, Kind::Incomplete]
+                .into_iter()
+                .find(|kind| Some(kind.expected()) == reached)
+                .unwrap_or(Kind::Incomplete),
+            after: wrong.map_or(0, |wrong| wrong.after),
+        }
+    }
+}
+
+/// The first look at a number of states.
+const QUICK: ConflictBudget = ConflictBudget {
+    conflicts: 4000,
+    calls: 400,
+};

@@ -1,0 +1,259 @@
+//! Learning from traces of which some are wrong: against exhaustive enumeration, and its properties.
+
+use form_core::{Kind, Machine, Signature, Trace};
+use form_learn::{
+    Error, LearnOutcome, Learner, Limits, Options, StopReason, Tolerance, TolerantOutcome,
+};
+
+use super::brute_force::fewest_misjudged;
+use super::machines::larger_problem;
+use super::problems::{Problem, Random, problem};
+
+/// Changes the kinds of some traces.
+fn flip(problem: &mut Problem, random: &mut Random, number: usize) {
+    for _ in 0..number {
+        let i = random.below(problem.traces.len());
+        let trace = &problem.traces[i];
+        let others: Vec<Kind> = [Kind::Goal, Kind::DeadEnd, Kind::Incomplete]
+            .into_iter()
+            .filter(|kind| *kind != trace.kind())
+            .collect();
+        let kind = *random.pick(&others);
+        problem.traces[i] = Trace::new(kind, trace.steps().to_vec());
+    }
+}
+
+fn learner(problem: &Problem) -> Learner {
+    let mut learner = Learner::new(&problem.signature, &problem.options);
+    for trace in &problem.traces {
+        learner.add(trace);
+    }
+    learner
+}
+
+fn tolerant(problem: &Problem, tolerated: u64, states: usize) -> TolerantOutcome {
+    let limits = Limits {
+        max_states: states,
+        ..Limits::default()
+    };
+    let outcome = learner(problem).learn_tolerant(Tolerance::AtMost(tolerated), &limits);
+    let outcome = outcome.unwrap();
+    if let Some(learnt) = outcome.outcome.learnt() {
+        let bound = learnt.machine.bind(&problem.signature).unwrap();
+        assert!(form_core::check(&bound).overlaps.is_empty());
+        let wrong = (problem.traces.iter()).filter(|t| t.disagreement(&bound).is_some());
+        assert_eq!(wrong.count() as u64, outcome.misjudged);
+    }
+    outcome
+}
+
+/// The sizes up to which machines with one, two, … states are enumerated.
+const SIZES: [usize; 3] = [7, 6, 6];
+
+#[test]
+fn the_fewest_mistakes_are_those_of_exhaustive_enumeration() {
+    let (mut compared, mut nonzero, mut beyond) = (0, 0, 0);
+    for seed in 0..400 {
+        let mut problem = problem(seed);
+        let number = 1 + seed as usize % 3;
+        flip(&mut problem, &mut Random::new(seed), number);
+        let mut fewest = problem.traces.len();
+        for (states, size) in (1..=problem.max_states.min(2)).zip(SIZES) {
+            if fewest == 0 {
+                break;
+            }
+            // Fewer than with fewer states, or as many.
+            let found = fewest_misjudged(&problem, states, size, fewest);
+            let expected = found.map_or(fewest, |(mistakes, _)| mistakes);
+            // None are tolerated: every number of states is examined up to the fewest.
+            let ours = all_levels(&problem, states);
+            let level = &ours.levels[states - 1];
+            assert!(level.proven(), "seed {seed}");
+            if (level.fewest_misjudged as usize) < expected {
+                // The enumeration stops at a size.
+                assert!(
+                    size_of(&problem, level.fewest_misjudged, states) > size,
+                    "seed {seed}"
+                );
+                beyond += 1;
+                fewest = level.fewest_misjudged as usize;
+                continue;
+            }
+            assert_eq!(
+                level.fewest_misjudged as usize,
+                expected,
+                "seed {seed}, {states} states\n{}",
+                problem.describe()
+            );
+            // The cheapest of these.
+            if let Some((mistakes, least)) = found.filter(|_| expected > 0) {
+                assert_eq!(
+                    size_of(&problem, mistakes as u64, states),
+                    least,
+                    "seed {seed}"
+                );
+            }
+            compared += 1;
+            nonzero += usize::from(expected > 0);
+            fewest = expected;
+        }
+    }
+    assert!(compared >= 400, "{compared}, beyond {beyond}");
+    assert!(nonzero >= 200, "{nonzero} of {compared}");
+}
+
+/// The exact number for every number of states up to one.
+fn all_levels(problem: &Problem, states: usize) -> TolerantOutcome {
+    let limits = Limits {
+        max_states: states,
+        ..Limits::default()
+    };
+    let mut outcome = learner(problem).learn_fewest_misjudged(&limits).unwrap();
+    // Fewer states do: more of them too.
+    let last = outcome.levels.last().unwrap().clone();
+    for more in last.states + 1..=states {
+        let level = form_learn::Level {
+            states: more,
+            ..last.clone()
+        };
+        outcome.levels.push(level);
+    }
+    outcome
+}
+
+/// The size of the learnt machine that misjudges this number of traces with this number of states.
+fn size_of(problem: &Problem, tolerated: u64, states: usize) -> usize {
+    let outcome = tolerant(problem, tolerated, states);
+    let LearnOutcome::Minimal(learnt) = outcome.outcome else {
+        panic!("there is a machine")
+    };
+    assert_eq!(outcome.misjudged, tolerated);
+    learnt.cost.size
+}
+
+/// Without wrong traces a tolerance of zero gives what exact learning gives.
+#[test]
+fn nothing_tolerated_is_exact_learning() {
+    for seed in 0..60 {
+        let (problem, _) = larger_problem(seed);
+        let exact = learner(&problem).learn(&Limits::default()).unwrap();
+        let outcome = tolerant(&problem, 0, problem.max_states);
+        assert_eq!(outcome.outcome, exact, "problem {seed}");
+        assert!(outcome.suspects.is_empty());
+    }
+}
+
+/// A trace that was added several times counts as often, at once or one by one.
+#[test]
+fn weights_are_duplicates() {
+    for seed in 0..60 {
+        let mut problem = problem(seed);
+        let mut random = Random::new(seed);
+        flip(&mut problem, &mut random, 2);
+        let limits = Limits {
+            max_states: 2,
+            ..Limits::default()
+        };
+        let (mut once, mut often) = (learner(&problem), learner(&problem));
+        for trace in &problem.traces {
+            let more = random.below(4);
+            once.add_weighted(trace, more as u64);
+            for _ in 0..more {
+                often.add(trace);
+            }
+        }
+        let [once, often] = [once, often].map(|l| l.learn_fewest_misjudged(&limits).unwrap());
+        assert_eq!(once.levels, often.levels, "seed {seed}");
+        assert_eq!(once.suspects, often.suspects, "seed {seed}");
+    }
+}
+
+#[test]
+fn impossible_tolerances_and_weights_are_refused() {
+    let signature = Signature::parse(["goal"]).unwrap();
+    let goal = Trace::new(Kind::Goal, [signature.observation(["goal"]).unwrap()]);
+    let mut learner = Learner::new(&signature, &Options::default());
+    learner.add_weighted(&goal, 3);
+    let limits = Limits::default();
+    let learn = |learner: &Learner, tolerance| learner.learn_tolerant(tolerance, &limits);
+    for tolerance in [
+        Tolerance::AtMost(3),
+        Tolerance::AtMost(u64::MAX),
+        Tolerance::Share(1.0),
+    ] {
+        let error = learn(&learner, tolerance).unwrap_err();
+        assert!(
+            matches!(error, Error::Tolerance { traces: 3, .. }),
+            "{error}"
+        );
+    }
+    assert_eq!(learn(&learner, Tolerance::Share(0.5)).unwrap().misjudged, 0);
+    learner.add_weighted(&goal, u64::MAX);
+    let error = learn(&learner, Tolerance::AtMost(1)).unwrap_err();
+    assert!(matches!(error, Error::Weights), "{error}");
+    // Exact learning does not look at weights.
+    let exact = learner.learn(&limits).unwrap();
+    assert!(matches!(exact, LearnOutcome::Minimal(_)));
+}
+
+/// A search that is stopped knows bounds that are right.
+#[test]
+fn a_limit_leaves_bounds() {
+    let mut problem = larger_problem(3).0;
+    flip(&mut problem, &mut Random::new(3), 2);
+    let limits = Limits {
+        time: Some(std::time::Duration::ZERO),
+        ..Limits::default()
+    };
+    let stopped = learner(&problem)
+        .learn_tolerant(Tolerance::AtMost(1), &limits)
+        .unwrap();
+    let LearnOutcome::Stopped {
+        reason,
+        at_least_states,
+        ..
+    } = stopped.outcome
+    else {
+        panic!("there is no time")
+    };
+    assert_eq!((reason, at_least_states), (StopReason::Time, 1));
+}
+
+/// The description length chooses the machine that made the traces.
+#[test]
+fn the_tolerance_is_chosen() {
+    let signature = Signature::parse(["a", "b", "c", "goal"]).unwrap();
+    let machine: Machine = "initial u0\naccept u_acc\nu0 -> u1 : a\nu1 -> u_acc : goal"
+        .parse()
+        .unwrap();
+    let mut random = Random::new(5);
+    let mut traces: Vec<Trace> = (0..150)
+        .map(|_| {
+            let steps = (0..8).map(|_| {
+                let atom = *random.pick(&["a", "b", "c", "goal"]);
+                signature.observation([atom]).unwrap()
+            });
+            super::problems::labelled(&machine, &signature, steps.collect())
+        })
+        .collect();
+    let wrong = [17, 60, 121];
+    for i in wrong {
+        let kind = match traces[i].kind() {
+            Kind::Goal => Kind::Incomplete,
+            _ => Kind::Goal,
+        };
+        traces[i] = Trace::new(kind, traces[i].steps().to_vec());
+    }
+    let mut learner = Learner::new(&signature, &Options::default());
+    for trace in &traces {
+        learner.add(trace);
+    }
+    let learnt = learner
+        .learn_tolerant(Tolerance::Auto, &Limits::default())
+        .unwrap();
+    let LearnOutcome::Minimal(found) = &learnt.outcome else {
+        panic!("there is a machine")
+    };
+    assert_eq!(found.states, 2, "{}", found.machine);
+    assert_eq!(learnt.misjudged, 3);
+}
