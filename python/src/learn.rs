@@ -2,12 +2,14 @@
 //! and tells how far it has come.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use form_learn::{LearnOutcome, Limits, Options, Round, StopReason, Tolerance, TolerantOutcome};
+use form_learn::{
+    LearnOutcome, Limits, Options, Round, SearchProgress, StopReason, Tolerance, TolerantOutcome,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -97,7 +99,7 @@ impl Learner {
             time,
             memory: memory_limit.map(|mib| mib.saturating_mul(1 << 20)),
             interrupt: Some(Arc::new(AtomicBool::new(false))),
-            progress: Some(Arc::new(AtomicUsize::new(0))),
+            progress: Some(Arc::new(SearchProgress::default())),
         };
         let start = Instant::now();
         let work = || -> form_learn::Result<_> {
@@ -260,7 +262,7 @@ fn watched<T: Send>(
 ) -> PyResult<T> {
     let states = || {
         let states = limits.progress.as_ref();
-        states.map_or(0, |states| states.load(Ordering::Relaxed))
+        states.map_or(0, |progress| progress.status().states)
     };
     let interrupt = || {
         if let Some(interrupt) = &limits.interrupt {

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{Answer, input, output};
 
-/// Convert a machine file: .form, .json, and foreign .txt formats; or an event log, .csv or .xes, to traces
+/// Convert a machine file (.form, .json, foreign .txt), or an event log (.csv, .xes) to traces
 ///
 /// The format of the input is detected by its content, that of the output by its extension; a .txt output needs --to. Nothing in a
 /// file is ever evaluated. Notes on what a format leaves open go to standard error.

@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn every_option_has_help_and_the_same_name_takes_the_same() {
         // These take different values in different commands.
-        let differ = ["out", "observations", "machine", "episodes"];
+        let differ = ["out", "observations", "machine", "episodes", "maps"];
         let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for command in crate::command().get_subcommands() {
             for arg in command.get_arguments() {
@@ -150,7 +150,7 @@ mod tests {
             for arg in command.get_arguments() {
                 let id = arg.get_id().as_str();
                 let is_enumeration =
-                    arg.get_action().takes_values() && id != "task" && id != "shell";
+                    arg.get_action().takes_values() && !["task", "room", "shell"].contains(&id);
                 let values = arg.get_possible_values();
                 if is_enumeration && values.iter().any(|value| value.get_help().is_none()) {
                     without.insert(format!("{} --{id}", command.get_name()));

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use form_core::{BoundMachine, Kind, MachineStatus, Run};
 use rayon::prelude::*;
 
-use crate::prefix_tree::ObservationId;
 use crate::traces::{TracePrefix, TraceSet};
+use crate::vocabulary::ObservationId;
 
 /// How many counterexamples of each mistake are chosen at a time.
 const PER_MISTAKE: usize = 2;

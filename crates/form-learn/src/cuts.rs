@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use crate::prefix_tree::ObservationId;
+use crate::vocabulary::ObservationId;
 
 /// For each number of observations: the fewest stays that the rest of the trace is cut into, if a state is entered there.
 ///

@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use form_core::Machine;
 
-use crate::options::Limits;
-
 /// The result of learning.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LearnOutcome {
@@ -39,8 +37,8 @@ impl LearnOutcome {
     }
 
     /// No machine has at most the allowed number of states.
-    pub(crate) fn none_within(limits: &Limits) -> Self {
-        Self::stopped(StopReason::States, limits.max_states + 1)
+    pub(crate) fn none_within(max_states: usize) -> Self {
+        Self::stopped(StopReason::States, max_states + 1)
     }
 
     /// The machine, proven minimal or not.

@@ -6,9 +6,7 @@ use std::collections::HashMap;
 use form_core::{AtomId, AtomSet, Kind};
 
 use crate::cuts::stays;
-
-/// The number of an observation among the distinct ones of the data.
-pub(crate) type ObservationId = u32;
+use crate::vocabulary::ObservationId;
 
 /// A trie over observations. Node 0 is the root, the empty trace.
 #[derive(Clone, Debug)]

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use form_core::{AtomSet, Kind, Trace};
 
-use crate::prefix_tree::{ObservationId, Trie};
+use crate::prefix_tree::Trie;
+use crate::vocabulary::ObservationId;
 
 /// All traces. Observations and traces are numbered in the order in which they were first added.
 #[derive(Clone, Debug)]

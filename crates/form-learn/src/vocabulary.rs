@@ -9,6 +9,9 @@ use form_core::{Atom, AtomSet, GroundAtom, Name, QuantifiedAtom, Quantifier, Sig
 
 use crate::error::{Error, Result};
 
+/// The number of an observation among the distinct ones of the data.
+pub(crate) type ObservationId = u32;
+
 /// An atom that edges may have.
 #[derive(Clone, Debug)]
 pub(crate) struct LearnableAtom {

@@ -436,7 +436,7 @@ fn an_interrupted_search_has_a_machine_and_a_bound() {
     let family = form_paper::MachineFamily::Chain;
     let signature = family.signature().unwrap();
     let mut lines = vec![format!("{{\"signature\":{:?}}}", texts(&signature))];
-    for trace in family.sample(12, 30, 1).unwrap() {
+    for trace in family.sample(9, 60, 1).unwrap() {
         lines.push(trace.to_json(&signature));
     }
     let folder = tempfile::tempdir().unwrap();

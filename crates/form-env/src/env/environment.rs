@@ -47,7 +47,7 @@ pub trait Environment: Send + Sync {
     }
 
     /// All cells in which an atom is observed, if the environment knows them: none, one, or several. With them and
-    /// the walls of a room, a [`Planner`](crate::Planner) turns machines into cells to reach and to avoid.
+    /// the walls of a room, a `Planner` turns machines into cells to reach and to avoid.
     fn cells_of(&self, atom: AtomId) -> Option<Vec<Cell>> {
         self.cell_of(atom).map(|cell| vec![cell])
     }

@@ -16,6 +16,8 @@ type Situation = (StateId, AtomSet, AtomSet);
 
 /// The least rate at which a walk tries what has been a dead end, while no goal is known.
 const DARING: f64 = 0.05;
+/// How many walks may fail to find a goal before choices become random.
+const LOST_AFTER: u64 = 8;
 /// The most objects that a walk visits before it carries out the machine, once a goal is known.
 const MOST_DETOURS: usize = 8;
 
@@ -32,6 +34,8 @@ pub(crate) struct Explorer {
     tried_in_state: HashMap<(StateId, AtomSet), u64>,
     /// How often an observation was the last one before a dead end, and how often it was made.
     dead_ends: HashMap<AtomSet, (u64, u64)>,
+    /// Whether many walks have not found a goal.
+    is_lost: bool,
 }
 
 /// How far exploration has come, beside its traces: what a checkpoint keeps.
@@ -82,6 +86,7 @@ impl Explorer {
             tried: HashMap::new(),
             tried_in_state: HashMap::new(),
             dead_ends: HashMap::new(),
+            is_lost: false,
         };
         for trace in traces {
             explorer.count(trace);
@@ -123,6 +128,7 @@ impl Explorer {
         random: &mut Random,
     ) -> EpisodePlan {
         state.episodes += 1;
+        self.is_lost = !self.can_accept && state.episodes > LOST_AFTER;
         if let Some(walk) = state.shrinking.walk(traces) {
             return EpisodePlan {
                 probe: walk.into(),
@@ -172,8 +178,8 @@ impl Explorer {
             () => random.random_bool(self.survival(observation)),
         };
         let mut candidates: Vec<&AtomSet> = observations.iter().filter(&mut sensible).collect();
-        // Half of the choices before the first goal are random: counting alone goes through all orders of a few objects first.
-        let counting = self.can_accept || random.random_bool(0.5);
+        // If there is no goal for long, half of the choices are random: counting goes through all orders of a few objects first.
+        let counting = !self.is_lost || random.random_bool(0.5);
         if counting && self.choice != ExplorationChoice::Uniform {
             let count = |observation: &AtomSet| {
                 let in_state = (monitor.state(), observation.clone());

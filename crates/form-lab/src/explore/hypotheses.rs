@@ -207,3 +207,62 @@ fn rebuilt(machine: &Machine, reject: &str, edges: &[Draft]) -> Option<Machine> 
     }
     builder.build().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use form_core::{Kind, Run};
+    use form_learn::learnable_atoms;
+
+    use super::*;
+
+    /// What the world of a machine says of a walk.
+    fn judged(truth: &BoundMachine, walk: &[AtomSet]) -> Trace {
+        let mut run = Run::new(truth);
+        for (i, observation) in walk.iter().enumerate() {
+            run.step(truth, observation);
+            let kind = match truth.machine().status(run.state()) {
+                form_core::MachineStatus::Accepted => Kind::Goal,
+                form_core::MachineStatus::Rejected => Kind::DeadEnd,
+                form_core::MachineStatus::Running => continue,
+            };
+            return Trace::new(kind, walk[..=i].to_vec());
+        }
+        Trace::new(Kind::Incomplete, walk.to_vec())
+    }
+
+    /// Probes in a world with another machine refute the wrong one; in a world with this one they end, and no hypothesis is left.
+    #[test]
+    fn probes_end_or_refute() {
+        let signature =
+            Signature::parse(["yellow(o0)", "yellow(o1)", "red(o2)", "goal", "lava"]).unwrap();
+        let vocabulary = learnable_atoms(&signature, true).unwrap();
+        let observations: Vec<AtomSet> =
+            signature.ids().map(|id| AtomSet::from_iter([id])).collect();
+        let machine: Machine =
+            "initial u0\naccept u_acc\nu0 -> u1 : forall X. yellow(X)\nu1 -> u_acc : goal"
+                .parse()
+                .unwrap();
+        let bound = machine.bind(&signature).unwrap();
+        let others = [
+            "initial u0\naccept u_acc\nu0 -> u1 : exists X. yellow(X)\nu1 -> u_acc : goal",
+            "initial u0\naccept u_acc\nreject u_rej\nu0 -> u_rej : lava\nu0 -> u1 : forall X. yellow(X)\nu1 -> u_acc : goal",
+            "initial u0\naccept u_acc\nu0 -> u1 : forall X. yellow(X)\nu1 -> u_acc : goal and not exists X. red(X)\nu0 -> u_acc : red(o2)",
+        ];
+        for (text, refuted) in others.iter().map(|text| (*text, true)).chain([(
+            "initial u0\naccept u_acc\nu0 -> u1 : forall X. yellow(X)\nu1 -> u_acc : goal",
+            false,
+        )]) {
+            let truth = text.parse::<Machine>().unwrap().bind(&signature).unwrap();
+            let mut hypotheses = Hypotheses::beside(&machine, &signature, &vocabulary, &[]);
+            let mut attempts = Attempts::new();
+            let mut found = false;
+            while let Some(walk) = hypotheses.probe(&bound, &observations, &mut attempts) {
+                let trace = judged(&truth, &walk);
+                found |= trace.disagreement(&bound).is_some();
+                hypotheses.add(&trace);
+            }
+            assert_eq!(found, refuted, "{text}");
+            assert!(!hypotheses.are_open(&attempts));
+        }
+    }
+}

@@ -80,3 +80,51 @@ impl Shrinking {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use form_core::{AtomSet, Kind, Signature, Trace};
+
+    use super::*;
+
+    proptest! {
+        /// A world in which two objects in this order end the episode: exactly those are left of any walk that does.
+        #[test]
+        fn what_does_not_matter_is_left_out(walk in prop::collection::vec(0..6_usize, 0..60)) {
+            let signature = Signature::parse(["a", "b", "c", "d", "e", "f"]).unwrap();
+            let single: Vec<AtomSet> = signature.ids().map(|id| AtomSet::from_iter([id])).collect();
+            // `a`, and later `b`, is the goal.
+            let lived = |walk: &[AtomSet]| {
+                let first = walk.iter().position(|seen| *seen == single[0]);
+                let end = first.and_then(|first| {
+                    let after = walk[first..].iter().position(|seen| *seen == single[1]);
+                    after.map(|after| first + after)
+                });
+                match end {
+                    Some(end) => Trace::new(Kind::Goal, walk[..=end].to_vec()),
+                    None => Trace::new(Kind::Incomplete, walk.to_vec()),
+                }
+            };
+            let mut walk: Vec<AtomSet> = walk.into_iter().map(|i| single[i].clone()).collect();
+            walk.extend([single[0].clone(), single[1].clone()]);
+            walk.dedup();
+            let mut traces = vec![lived(&walk)];
+            let mut shrinking = Shrinking::default();
+            shrinking.begin(&traces, 0);
+            prop_assert_eq!(shrinking.is_active(), traces[0].steps().len() > SHORT);
+            let mut left = (!shrinking.is_active()).then_some(0);
+            let mut walks = 0;
+            while let Some(next) = shrinking.walk(&traces) {
+                traces.push(lived(&next));
+                left = shrinking.add(&traces, traces.len() - 1, true).or(left);
+                walks += 1;
+                prop_assert!(walks < 500);
+            }
+            let left = &traces[left.unwrap()];
+            prop_assert_eq!(left.kind(), Kind::Goal);
+            prop_assert!(walks == 0 || left.steps() == &single[..2]);
+        }
+    }
+}

@@ -4,6 +4,7 @@
 
 mod config;
 mod evaluation;
+mod exploration;
 mod joint_loop;
 mod report;
 mod session;

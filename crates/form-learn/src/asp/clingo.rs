@@ -54,7 +54,7 @@ pub fn learn_with_clingo(
             }
         }
     }
-    Ok(LearnOutcome::none_within(limits))
+    Ok(LearnOutcome::none_within(limits.max_states))
 }
 
 /// The result of a run of clingo.

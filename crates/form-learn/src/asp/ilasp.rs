@@ -56,7 +56,7 @@ pub fn learn_with_ilasp(
             return Ok(LearnOutcome::Minimal(learnt));
         }
     }
-    Ok(LearnOutcome::none_within(limits))
+    Ok(LearnOutcome::none_within(limits.max_states))
 }
 
 /// The machine that the printed rules describe, or `None` if the task is unsatisfiable. Comments and statistics are skipped.

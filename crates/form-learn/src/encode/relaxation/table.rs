@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use form_core::{AtomSet, MachineStatus};
 
 use crate::counterexamples::first_mistake;
-use crate::prefix_tree::ObservationId;
 use crate::problem::Problem;
 use crate::shape::Shape;
 use crate::traces::TracePrefix;
+use crate::vocabulary::ObservationId;
 
 /// A relaxed machine.
 pub(super) struct Table {

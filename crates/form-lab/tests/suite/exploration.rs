@@ -1,0 +1,73 @@
+//! Unknown tasks with the reach-avoid policy.
+
+use std::sync::Arc;
+
+use form_core::{CompareOptions, Comparison, Observations, compare};
+use form_env::Split;
+use form_lab::{EvaluationPlan, GridEnvFactory, Method, Preset, RunConfig, Trainer};
+use form_rl::Choice;
+
+fn trainer(task: &str, choice: &str) -> Trainer<GridEnvFactory> {
+    let mut config = RunConfig::new(task, Method::ReachAvoid, Preset::Fast);
+    config.set("exploration.choice", choice).unwrap();
+    config.set("stop.episodes", "100").unwrap();
+    let envs = GridEnvFactory::new(&config).unwrap();
+    Trainer::new(config, envs, Arc::default()).unwrap()
+}
+
+/// The machine of the task in a few thousand steps, and success on maps that were never explored.
+#[test]
+fn the_machine_of_an_unknown_task_is_found_in_a_few_thousand_steps() {
+    for task in ["all-yellow", "green-but-one", "blue-all-yellow-7"] {
+        let mut run = trainer(task, "disagreement");
+        while run.state().stop_cause.is_none() {
+            run.iterate().unwrap().unwrap();
+        }
+        let state = run.state();
+        assert!(
+            state.steps_to_final_machine.unwrap() < 30_000,
+            "{task}: {state:?}"
+        );
+        let truth = run.envs().task().truth().clone();
+        let learnt = run.machine().bind(truth.signature()).unwrap();
+        let options = CompareOptions {
+            observations: Observations::Single,
+            rewards: false,
+            ..CompareOptions::default()
+        };
+        let compared = compare(&learnt, &truth, &options).unwrap();
+        assert!(
+            matches!(compared, Comparison::Equivalent { .. }),
+            "{task}: {}",
+            run.machine()
+        );
+        // No kept trace contradicts it.
+        assert!((run.traces().iter()).all(|trace| trace.disagreement(&learnt).is_none()));
+        let held_out = run
+            .evaluate(&EvaluationPlan {
+                split: Split::HeldOut,
+                episodes: 100,
+                choice: Choice::Sample,
+                seed: 7,
+            })
+            .unwrap();
+        assert!(held_out.success >= 0.99, "{task}: {held_out:?}");
+        assert!(held_out.ratio.unwrap() < 1.2, "{task}: {held_out:?}");
+    }
+}
+
+#[test]
+fn every_choice_learns_a_task() {
+    for choice in ["uniform", "counts", "disagreement"] {
+        let mut run = trainer("all-yellow", choice);
+        while run.state().stop_cause.is_none() {
+            run.iterate().unwrap().unwrap();
+        }
+        assert_eq!(
+            run.machine().edges().len(),
+            2,
+            "{choice}: {}",
+            run.machine()
+        );
+    }
+}
