@@ -222,19 +222,7 @@ fn zero_shot(args: &Args) -> Result<Answer> {
         interrupt: &interrupt,
     };
     let (rows, complete) = experiment.carry_out(&out, &|line| output::remark(line))?;
-    if args.json {
-        output::print_json(&json!({
-            "results": out.display().to_string(),
-            "complete": complete,
-            "evaluations": rows,
-        }))?;
-    } else if complete {
-        output::print(&form_lab::read_text(&out.join("results.md"))?)?;
-    }
-    if !complete {
-        output::remark("interrupted: repeat the command to go on");
-    }
-    Ok(if complete { Answer::Yes } else { Answer::No })
+    answer(args, &out, complete, ("evaluations", json!(rows)))
 }
 
 /// Learns the machines of unknown tasks.
@@ -246,14 +234,19 @@ fn unknown_tasks(args: &Args) -> Result<Answer> {
     let interrupt = input::interrupt()?;
     let experiment = UnknownTasks {
         seeds: args.seeds,
-        interrupt: &interrupt,
+        interrupt,
     };
     let (runs, complete) = experiment.carry_out(&out, &|line| output::remark(line))?;
+    answer(args, &out, complete, ("runs", json!(runs)))
+}
+
+/// The answer of an experiment without run folders: its data for scripts, or its tables.
+fn answer(args: &Args, out: &Path, complete: bool, (name, data): (&str, Value)) -> Result<Answer> {
     if args.json {
         output::print_json(&json!({
             "results": out.display().to_string(),
             "complete": complete,
-            "runs": runs,
+            name: data,
         }))?;
     } else if complete {
         output::print(&form_lab::read_text(&out.join("results.md"))?)?;

@@ -10,6 +10,7 @@ mod findings;
 mod growth;
 mod markdown_section;
 mod plan;
+mod raw_data;
 mod runner;
 mod statistics;
 mod tables;

@@ -12,13 +12,13 @@ use anyhow::{Context, Result};
 use form_core::{CompareOptions, Comparison, Machine, Observations, compare};
 use form_env::{Split, Task, TaskDescription};
 use form_lab::{
-    EvaluationPlan, GridEnvFactory, Method, Preset, RunConfig, Trainer, read_text, world_for,
-    write_atomically,
+    EvaluationPlan, GridEnvFactory, Method, Preset, RunConfig, Trainer, world_for, write_atomically,
 };
 use form_rl::Choice;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::raw_data::{read_lines, write_lines};
 use crate::statistics::interquartile_mean;
 use crate::zero_shot::random_machines;
 
@@ -72,11 +72,11 @@ pub struct UnknownTaskRun {
 
 /// The experiment.
 #[derive(Debug)]
-pub struct UnknownTasks<'a> {
+pub struct UnknownTasks {
     /// The number of seeds, from 1; random tasks have one.
     pub seeds: u64,
     /// Stops the work when it is set.
-    pub interrupt: &'a AtomicBool,
+    pub interrupt: Arc<AtomicBool>,
 }
 
 /// One run to make.
@@ -92,15 +92,15 @@ impl Planned {
     }
 }
 
-impl UnknownTasks<'_> {
-    /// Makes all runs that the folder does not have, keeps each there, and writes the tables. Whether all are made.
+impl UnknownTasks {
+    /// Makes all runs that the folder does not have, keeps each there, and writes the tables when all are made. Returns the runs, and whether they are all.
     pub fn carry_out(
         &self,
         folder: &Path,
         say: &(dyn Fn(&str) + Sync),
     ) -> Result<(Vec<UnknownTaskRun>, bool)> {
         let all = plan(self.seeds)?;
-        let kept = read_runs(folder)?;
+        let kept = read_lines(&folder.join(RAW))?;
         let missing: Vec<&Planned> = (all.iter())
             .filter(|planned| !kept.iter().any(|run| planned.is(run)))
             .collect();
@@ -124,12 +124,14 @@ impl UnknownTasks<'_> {
             runs.push(run);
             // In the order of the plan, whichever was done first.
             runs.sort_by_cached_key(|run| all.iter().position(|planned| planned.is(run)));
-            write_runs(folder, &runs)
+            write_lines(&folder.join(RAW), runs.iter())
         })?;
         let runs = runs.into_inner().unwrap_or_default();
         let complete = !self.interrupt.load(Ordering::Relaxed);
-        let text = unknown_tasks_tables(&runs, self.seeds);
-        write_atomically(&folder.join(TABLES), text.as_bytes())?;
+        if complete {
+            let text = unknown_tasks_tables(&runs, self.seeds);
+            write_atomically(&folder.join(TABLES), text.as_bytes())?;
+        }
         Ok((runs, complete))
     }
 
@@ -147,9 +149,9 @@ impl UnknownTasks<'_> {
         }
         let start = Instant::now();
         let envs = GridEnvFactory::of(task.clone(), &config);
-        let mut trainer = Trainer::new(config, envs, Arc::default())?;
+        let mut trainer = Trainer::new(config, envs, self.interrupt.clone())?;
         while trainer.state().stop_cause.is_none() && trainer.state().steps < MOST_STEPS {
-            if self.interrupt.load(Ordering::Relaxed) || trainer.iterate()?.is_none() {
+            if trainer.iterate()?.is_none() {
                 return Ok(None);
             }
         }
@@ -306,26 +308,20 @@ fn median_and_largest(mut values: Vec<f64>, digits: usize) -> String {
     }
 }
 
-fn read_runs(folder: &Path) -> Result<Vec<UnknownTaskRun>> {
-    let path = folder.join(RAW);
-    if !path.is_file() {
-        return Ok(Vec::new());
-    }
-    let text = read_text(&path)?;
-    let runs = text.lines().zip(1..).map(|(line, number)| {
-        serde_json::from_str(line)
-            .with_context(|| format!("{}:{number}: damaged: remove the file", path.display()))
-    });
-    runs.collect()
-}
+#[cfg(test)]
+mod tests {
+    use form_lab::read_text;
 
-fn write_runs(folder: &Path, runs: &[UnknownTaskRun]) -> Result<()> {
-    let mut text = String::new();
-    for run in runs {
-        text += &serde_json::to_string(run)?;
-        text.push('\n');
+    use super::*;
+
+    /// The kept tables are those of the kept runs.
+    #[test]
+    fn the_kept_tables_are_made_from_the_kept_runs() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/unknown-tasks");
+        let runs: Vec<UnknownTaskRun> = read_lines(&folder.join(RAW)).unwrap();
+        let seeds = runs.iter().map(|run| run.seed).max().unwrap();
+        assert_eq!(runs.len(), plan(seeds).unwrap().len());
+        let kept = read_text(&folder.join(TABLES)).unwrap();
+        assert_eq!(unknown_tasks_tables(&runs, seeds), kept);
     }
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    write_atomically(&folder.join(RAW), text.as_bytes())
 }

@@ -26,7 +26,7 @@ pub(super) const BENCHMARKS: [Benchmark; 3] = [
     },
 ];
 
-/// Seconds to learn from this number of deliveries of up to so many orders, all of them different, names taken away included: the
+/// Seconds to learn from this number of deliveries of up to this number of orders, all of them different, names taken away included: the
 /// median of five.
 fn measure(name: &str, deliveries: usize, orders: usize) -> Result<Row> {
     let (signature, traces) = log(deliveries, orders)?;

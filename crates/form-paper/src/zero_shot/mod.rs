@@ -12,11 +12,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use form_env::{Split, Task, builtin_tasks};
-use form_lab::{Evaluation, PlayCallback, ReachAvoidPlan, read_text, world_for, write_atomically};
+use form_lab::{Evaluation, PlayCallback, ReachAvoidPlan, world_for, write_atomically};
 use form_rl::{Choice, ReachAvoidPolicy};
 use serde::{Deserialize, Serialize};
+
+use crate::raw_data::{read_lines, write_lines};
 
 pub use machines::{draw_machines, random_machines};
 pub use table::zero_shot_tables;
@@ -76,7 +78,7 @@ impl ZeroShot<'_> {
     /// Carries out all machines, keeps every evaluation in the folder, and writes the tables. Evaluations that the folder has are not
     /// repeated. Returns the rows and whether they are complete.
     pub fn carry_out(&self, folder: &Path, say: &dyn Fn(&str)) -> Result<(Vec<ZeroShotRow>, bool)> {
-        let mut kept: BTreeMap<Key, ZeroShotRow> = read_rows(folder)?
+        let mut kept: BTreeMap<Key, ZeroShotRow> = read_lines::<ZeroShotRow>(&folder.join(RAW))?
             .into_iter()
             .filter(|row| row.evaluation.episodes == self.maps as u64)
             .map(|row| (key(&row), row))
@@ -95,10 +97,10 @@ impl ZeroShot<'_> {
                 .fold(1.0, f64::min);
             say(&format!("{name}: at least {:.1} %", 100.0 * worst));
             rows.extend(found);
-            write_rows(folder, rows.iter().chain(kept.values()))?;
+            write_lines(&folder.join(RAW), rows.iter().chain(kept.values()))?;
         }
         if complete {
-            write_rows(folder, rows.iter())?;
+            write_lines(&folder.join(RAW), rows.iter())?;
             let text = zero_shot_tables(&rows, &self.command);
             write_atomically(&folder.join(TABLES), text.as_bytes())?;
         }
@@ -186,29 +188,4 @@ fn describe(policy: &ReachAvoidPolicy) -> Result<String> {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
     Ok(format!("seed {} ({hash:016x})", policy.origin().seed))
-}
-
-/// The evaluations that a folder keeps.
-fn read_rows(folder: &Path) -> Result<Vec<ZeroShotRow>> {
-    let path = folder.join(RAW);
-    if !path.is_file() {
-        return Ok(Vec::new());
-    }
-    let text = read_text(&path)?;
-    let rows = text.lines().zip(1..).map(|(line, number)| {
-        serde_json::from_str(line)
-            .with_context(|| format!("{}:{number}: damaged: remove the file", path.display()))
-    });
-    rows.collect()
-}
-
-fn write_rows<'a>(folder: &Path, rows: impl Iterator<Item = &'a ZeroShotRow>) -> Result<()> {
-    let mut text = String::new();
-    for row in rows {
-        text += &serde_json::to_string(row)?;
-        text.push('\n');
-    }
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    write_atomically(&folder.join(RAW), text.as_bytes())
 }
