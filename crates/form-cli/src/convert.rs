@@ -96,6 +96,12 @@ pub fn run(args: &Args) -> Result<Answer> {
         .extension()
         .and_then(|extension| extension.to_str());
     if let Some(log @ ("csv" | "xes")) = extension {
+        let name = args.output.to_string_lossy();
+        if name != "-" && !name.ends_with(".jsonl") && !name.ends_with(".jsonl.gz")
+            || args.to.is_some()
+        {
+            bail!("an event log becomes traces: name an output that ends in .jsonl, without --to");
+        }
         return convert_log(args, log == "xes");
     }
     let (mut machine, notes) =

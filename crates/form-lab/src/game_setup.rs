@@ -25,7 +25,7 @@ pub(crate) fn assignment<W: Worlds>(
             config.task
         )
     })?;
-    if let Some(policy) = reach_avoid_policy(config)? {
+    if let Some(policy) = reach_avoid_policy(config) {
         return Ok(AgentAssignment::reach_avoid(bound, policy, worlds.spec()));
     }
     Ok(AgentAssignment::new(

@@ -13,7 +13,7 @@ use form_core::{BoundMachine, StateId};
 use form_rl::{AgentAssignment, AssignmentMode, Checkpoint, Inheritance, WeightOrigin};
 
 use crate::atomic_files::{read_bytes, write_atomically};
-use crate::config::{Retrain, RunConfig, TransferConfig};
+use crate::config::{Method, Retrain, RunConfig, TransferConfig};
 use crate::env_factory::EnvFactory;
 use crate::run::{RunFolder, SavedRun, Session, read_checkpoint};
 use crate::train::{Trainer, column_maps};
@@ -76,6 +76,11 @@ fn transferred(source: &RunConfig, checkpoint: &Checkpoint, task: &str) -> RunCo
 
 /// The configuration of a run in another task, with the machine and the policies of a saved run: see [`begin_transfer`].
 pub fn transfer_config(source: &SavedRun, task: &str, retrain: Retrain) -> Result<RunConfig> {
+    if source.config.method == Method::ReachAvoid && retrain != Retrain::None {
+        bail!(
+            "a run of the method reach-avoid has no policies to train further: use --retrain none, or learn the machine of {task} with `form train {task} --method reach-avoid`"
+        );
+    }
     let file = source.file();
     Ok(RunConfig {
         transfer: Some(TransferConfig {

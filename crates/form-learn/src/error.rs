@@ -47,6 +47,17 @@ pub enum Error {
         problem: String,
     },
 
+    /// A predicate whose name lifting uses itself.
+    #[error(
+        "the atom `{atom}`: names that begin with `{prefix}` are reserved for lifted learning: rename it"
+    )]
+    ReservedName {
+        /// The atom.
+        atom: String,
+        /// The reserved beginning.
+        prefix: &'static str,
+    },
+
     /// A signature with too many atoms, quantified ones included.
     #[error(
         "the {atoms} atoms of the signature make more than {limit} atoms for edges, quantified ones included: remove atoms that no edge \

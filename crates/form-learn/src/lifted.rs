@@ -12,10 +12,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use form_core::{
-    AtomSet, GroundAtom, Kind, Machine, Name, QuantifiedAtom, Quantifier, Signature, Term, Trace,
+    Atom, AtomSet, Formula, GroundAtom, Kind, Machine, Name, QuantifiedAtom, Quantifier, Signature,
+    Term, Trace,
 };
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::vocabulary::LearnableAtom;
 
 /// The prefix of the predicates that `forall` is about.
@@ -103,6 +104,13 @@ impl Lifting {
 
     /// The traces without names.
     pub fn finish(self) -> Result<LiftedTraces> {
+        let reserved = |atom: &&GroundAtom| atom.predicate().as_str().starts_with(ALL);
+        if let Some(atom) = self.signature.atoms().iter().find(reserved) {
+            return Err(Error::ReservedName {
+                atom: atom.to_string(),
+                prefix: ALL,
+            });
+        }
         // The ranges of all predicates in each trace, and in some trace.
         let unary: BTreeMap<Name, usize> = (self.sorts.iter())
             .filter(|((_, arity, _), _)| *arity == 1)
@@ -270,5 +278,25 @@ pub(crate) fn lifted_vocabulary(signature: &Signature, first_order: bool) -> Vec
 
 /// A machine that was learnt from lifted traces, over the predicates of the original ones.
 pub fn unlift(machine: &Machine) -> Result<Machine> {
-    Ok(machine.to_string().replace(ALL, "").parse()?)
+    let name = |state| machine.state_name(state);
+    let mut builder = Machine::builder(machine.name())
+        .initial(name(machine.initial()))
+        .accept(name(machine.accept()));
+    if let Some(reject) = machine.reject() {
+        builder = builder.reject(name(reject));
+    }
+    builder = builder.states(machine.states().iter().map(Name::as_str));
+    for edge in machine.edges() {
+        let formula = edge.formula.substitute(|atom| {
+            let Atom::Quantified(quantified) = atom else {
+                return None;
+            };
+            let predicate = Name::new(quantified.predicate().as_str().strip_prefix(ALL)?).ok()?;
+            let (quantifier, terms) = (quantified.quantifier(), quantified.terms());
+            let own = QuantifiedAtom::new(quantifier, predicate, terms.iter().cloned())?;
+            Some(Formula::atom(own))
+        });
+        builder = builder.edge_with(name(edge.from), name(edge.to), formula, edge.reward);
+    }
+    Ok(builder.build()?)
 }

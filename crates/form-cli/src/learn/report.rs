@@ -85,8 +85,10 @@ fn summary(args: &Args, data: &Dataset, result: &Learning) -> String {
         }
     };
     let proven = match &result.tolerant {
-        Some(learnt) => format!("{proven}, {}", tolerance::misjudged(data, learnt)),
-        None => proven,
+        Some(learnt) if learnt.outcome.learnt().is_some() => {
+            format!("{proven}, {}", tolerance::misjudged(data, learnt))
+        }
+        _ => proven,
     };
     format!(
         "# {proven}\n# learnt from {} over {} in {:.1} ms\n",

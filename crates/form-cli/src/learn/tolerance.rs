@@ -133,7 +133,8 @@ pub fn misjudged(data: &Dataset, learnt: &TolerantOutcome) -> String {
 
 /// Adds what is asked for with a tolerance to the JSON output.
 pub fn add_json(value: &mut Value, data: &Dataset, learnt: &TolerantOutcome) {
-    value["misjudged"] = learnt.misjudged.into();
+    // Without a machine nothing is judged.
+    value["misjudged"] = (learnt.outcome.learnt()).map(|_| learnt.misjudged).into();
     value["tolerated"] = learnt.tolerated.into();
     value["suspects"] = (suspects(data, learnt).into_iter())
         .map(|line| {

@@ -151,10 +151,6 @@ impl RunConfig {
         if let Some(transfer) = &mut config.transfer {
             transfer.checkpoint = beside(&transfer.checkpoint)?;
         }
-        if let Some(policy) = (config.exploration.as_mut()).and_then(|found| found.policy.as_mut())
-        {
-            *policy = beside(policy)?;
-        }
         Ok(config)
     }
 

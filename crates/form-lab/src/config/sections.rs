@@ -97,9 +97,6 @@ pub struct ExplorationConfig {
     pub episodes: usize,
     /// Whether the policy never goes forward onto a cell to avoid.
     pub shield: bool,
-    /// The policy's file, as `form pretrain` makes it; none for the policy that the program has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub policy: Option<String>,
 }
 
 impl Default for ExplorationConfig {
@@ -108,7 +105,6 @@ impl Default for ExplorationConfig {
             choice: ExplorationChoice::Disagreement,
             episodes: 16,
             shield: false,
-            policy: None,
         }
     }
 }

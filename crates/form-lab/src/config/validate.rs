@@ -4,7 +4,7 @@
 use anyhow::{Result, anyhow, bail};
 use form_rl::{AssignmentMode, Credit};
 
-use super::RunConfig;
+use super::{Method, RunConfig};
 
 /// The maximum numbers of worlds, maps, samples per iteration, edges between two states and episodes: far beyond what is useful, and
 /// refused before memory runs out.
@@ -77,10 +77,31 @@ impl RunConfig {
                 bail!("{name} = 0: a success rate needs at least one episode");
             }
         }
+        self.check_exploration()?;
         if self.learning.explore == 0 {
             bail!("learning.explore = 0: nothing would be observed");
         }
         self.check_limits()
+    }
+
+    /// The method `reach-avoid` explores, one world at a time; no other method does.
+    fn check_exploration(&self) -> Result<()> {
+        match (&self.exploration, self.method) {
+            (None, Method::ReachAvoid) => {
+                bail!("the method reach-avoid needs the section `exploration`")
+            }
+            (Some(_), method) if method != Method::ReachAvoid => {
+                bail!("the section `exploration` is for the method reach-avoid, not for {method}")
+            }
+            (Some(section), _) if section.episodes == 0 => {
+                bail!("exploration.episodes = 0: nothing would be explored")
+            }
+            (Some(_), _) if self.worlds != 1 => bail!(
+                "worlds = {}: the method reach-avoid explores one world at a time",
+                self.worlds
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses values that would exhaust memory or time, and NaN.

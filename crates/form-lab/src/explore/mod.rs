@@ -9,7 +9,6 @@ mod hypotheses;
 mod shrinking;
 mod walk;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -135,14 +134,8 @@ impl<W: Worlds> Exploration<W> {
     }
 }
 
-/// The policy of a configuration: the file that it names, or the one that the program has.
-pub(crate) fn reach_avoid_policy(config: &RunConfig) -> Result<Option<Arc<ReachAvoidPolicy>>> {
-    let Some(exploration) = &config.exploration else {
-        return Ok(None);
-    };
-    let policy = match &exploration.policy {
-        Some(path) => ReachAvoidPolicy::open(Path::new(path))?,
-        None => ReachAvoidPolicy::shipped(),
-    };
-    Ok(Some(Arc::new(policy.with_shield(exploration.shield))))
+/// The policy of a configuration whose method has one: that of the program.
+pub(crate) fn reach_avoid_policy(config: &RunConfig) -> Option<Arc<ReachAvoidPolicy>> {
+    let shield = config.exploration.as_ref()?.shield;
+    Some(Arc::new(ReachAvoidPolicy::shipped().with_shield(shield)))
 }

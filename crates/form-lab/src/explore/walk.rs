@@ -58,9 +58,7 @@ impl Walker {
         plan: impl FnOnce(&mut Explorer, &[AtomSet], &mut Random) -> EpisodePlan,
     ) -> Result<Walked> {
         let Some(map) = worlds.label_map(0) else {
-            bail!(
-                "the method reach-avoid needs a world that can place its atoms in a room, and this one cannot"
-            );
+            bail!("the world cannot say where its atoms are any more");
         };
         let machine = Arc::new(explorer.machine().clone());
         let mut planner = Planner::new(machine.clone(), map);

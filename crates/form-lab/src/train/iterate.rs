@@ -257,14 +257,15 @@ impl<F: EnvFactory> Trainer<F> {
         if !goal_known && !self.game.assignment().can_accept() {
             return Ok(RelearnOutcome::NoGoalYet);
         }
-        let limits = Limits {
-            max_states: self.config.learning.max_states,
-            time: Some(Duration::from_secs(self.config.learning.time_limit)),
-            interrupt: Some(self.interrupt.clone()),
-            ..Limits::default()
-        };
         let start = Instant::now();
+        let time_limit = Duration::from_secs(self.config.learning.time_limit);
         let (learnt, minimal) = loop {
+            let limits = Limits {
+                max_states: self.config.learning.max_states,
+                time: Some(time_limit.saturating_sub(start.elapsed())),
+                interrupt: Some(self.interrupt.clone()),
+                ..Limits::default()
+            };
             let found = match self.learner.learn(&limits)? {
                 LearnOutcome::Minimal(learnt) => (learnt, true),
                 LearnOutcome::Stopped {

@@ -210,7 +210,7 @@ impl std::fmt::Display for StopCause {
                 };
                 write!(
                     f,
-                    "no machine was found that agrees with all traces {why} ({setting})"
+                    "no machine was found that agrees with all traces {why} ({setting}); a task with several edges between two states needs learning.max_disjuncts = 2 or more, one with ways back learning.cyclic = true"
                 )
             }
         }

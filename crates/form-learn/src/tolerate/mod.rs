@@ -351,8 +351,9 @@ impl<'a> Search<'a> {
         let (claimed, outcome) = match (ended, self.chosen.take()) {
             (Ok(()), Some((weight, learnt))) => (Some(weight), LearnOutcome::Minimal(learnt)),
             (ended, _) => {
-                let refuted = (self.rounds.iter())
-                    .take_while(|round| round.refuted)
+                // A number of states is refuted, too, if its fewest mistakes are more than tolerated.
+                let refuted = (self.rounds.iter().zip(&self.levels))
+                    .take_while(|(round, level)| round.refuted || level.at_least > tolerated)
                     .count();
                 let (weight, best) = self.best.take().unzip();
                 let stopped = LearnOutcome::Stopped {

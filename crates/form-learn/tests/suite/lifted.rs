@@ -102,3 +102,19 @@ fn forall_ranges_over_the_objects_of_each_trace() {
         assert_eq!(edges(&machine).len(), edges(&target).len(), "{machine}");
     }
 }
+
+/// Names stay as they are, also those that contain the prefix that lifting uses itself; names that begin with it are refused.
+#[test]
+fn names_survive_lifting() {
+    let signature = Signature::parse(["recall__done(o1)", "end"]).unwrap();
+    let step = |atom: &str| signature.observation([atom]).unwrap();
+    let traces = [
+        Trace::new(Kind::Goal, [step("recall__done(o1)")]),
+        Trace::new(Kind::Incomplete, [step("end")]),
+    ];
+    let (machine, _) = learn(&signature, &traces);
+    assert!(machine.to_string().contains("recall__done(X)"), "{machine}");
+    let reserved = Signature::parse(["all__done(o1)"]).unwrap();
+    let error = Lifting::new(&reserved).finish().err().unwrap().to_string();
+    assert!(error.contains("`all__done(o1)`"), "{error}");
+}
