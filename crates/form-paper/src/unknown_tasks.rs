@@ -210,11 +210,11 @@ fn plan(seeds: u64) -> Result<Vec<Planned>> {
         tasks.push((Arc::new(Task::builtin(name)?), seeds));
     }
     let machine = Machine::from_line(SEVEN)?.renamed("seven")?;
-    tasks.push((named("seven-sub-tasks", world_for(&machine)?)?, seeds));
+    tasks.push((named("seven-sub-tasks", &world_for(&machine)?)?, seeds));
     let machines = random_machines()?;
     let fitting = (machines.iter()).filter(|machine| (3..=6).contains(&machine.inner_states()));
     for machine in fitting.take(RANDOM) {
-        tasks.push((named(machine.name(), world_for(machine)?)?, 1));
+        tasks.push((named(machine.name(), &world_for(machine)?)?, 1));
     }
     let mut plan = Vec::new();
     for choice in CHOICES {
@@ -234,7 +234,7 @@ fn plan(seeds: u64) -> Result<Vec<Planned>> {
 }
 
 /// The task with another name.
-fn named(name: &str, task: Task) -> Result<Arc<Task>> {
+fn named(name: &str, task: &Task) -> Result<Arc<Task>> {
     let description = TaskDescription {
         name: name.to_owned(),
         ..task.description().clone()
