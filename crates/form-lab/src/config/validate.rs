@@ -84,7 +84,7 @@ impl RunConfig {
         self.check_limits()
     }
 
-    /// The method `reach-avoid` explores, one world at a time; no other method does.
+    /// The method `reach-avoid` explores; no other method does.
     fn check_exploration(&self) -> Result<()> {
         match (&self.exploration, self.method) {
             (None, Method::ReachAvoid) => {
@@ -96,10 +96,6 @@ impl RunConfig {
             (Some(section), _) if section.episodes == 0 => {
                 bail!("exploration.episodes = 0: nothing would be explored")
             }
-            (Some(_), _) if self.worlds != 1 => bail!(
-                "worlds = {}: the method reach-avoid explores one world at a time",
-                self.worlds
-            ),
             _ => Ok(()),
         }
     }
