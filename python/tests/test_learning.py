@@ -173,6 +173,6 @@ def test_wrong_traces_are_tolerated_and_named() -> None:
     assert formrl.learn(traces[:-1]).suspects == []
     for wrong in (-1, "many", "100%", 1.5):
         with pytest.raises(ValueError, match="tolerate is a number of traces"):
-            formrl.learn(traces, tolerate=wrong)
+            formrl.learn(traces, tolerate=wrong)  # type: ignore[arg-type]
     with pytest.raises(formrl.FormError, match="cannot tolerate 6"):
         formrl.learn(traces, tolerate=6)
