@@ -10,9 +10,9 @@ use form_core::{AtomSet, Kind, Machine, MachineStatus, Run, Signature, Trace};
 use form_env::{Stream, generator};
 use rand::RngExt;
 
-/// The sub-tasks before the goal, repeated as needed: `exists`, `forall` and a numbered checkpoint in turn. The first three are
+/// The sub-tasks before the goal of a chain, repeated as needed: `exists`, `forall` and a numbered checkpoint in turn. The first three are
 /// those of Blue-AllYellow-7.
-const SUB_TASKS: [&str; 6] = [
+pub const SUB_TASKS: [&str; 6] = [
     "exists X. blue(X)",
     "forall X. yellow(X)",
     "purple(o7)",

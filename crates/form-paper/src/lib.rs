@@ -26,7 +26,7 @@ use form_lab::{read_text, write_atomically};
 
 pub use curves::{Axis, Curve, Figure, Panel, Scale};
 pub use findings::{Finding, Measurements, findings_table};
-pub use growth::MachineFamily;
+pub use growth::{MachineFamily, SUB_TASKS};
 pub use markdown_section::update_section;
 pub use plan::{Experiment, PlanOptions, PlannedRun, plan_runs};
 pub use runner::{RunOutcome, Runner};

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use form_core::{Machine, Signature, Trace};
 use form_env::{RandomWalks, Task};
 use form_learn::{LearnOutcome, Learner, Limits, Options};
-use form_paper::MachineFamily;
+use form_paper::{MachineFamily, SUB_TASKS};
 
 use super::{Baseline, Benchmark, Row, middle};
 
@@ -78,16 +78,6 @@ pub(super) const BENCHMARKS: [Benchmark; 11] = [
     },
 ];
 
-/// The sub-tasks of the chains before the goal. The first three are those of Blue-AllYellow-7.
-const CHAIN: [&str; 6] = [
-    "exists X. blue(X)",
-    "forall X. yellow(X)",
-    "purple(o7)",
-    "exists X. red(X)",
-    "forall X. green(X)",
-    "grey(o9)",
-];
-
 /// Seconds that the learner took before it had stays, chains and the relaxation: the median of five walks for five sub-tasks and of three
 /// for six; for seven there was no answer in these, one walk. For sampled traces: processor time, the median of five.
 fn before_relaxation(seconds: f64) -> Baseline {
@@ -150,7 +140,7 @@ pub(super) fn problem(name: &str, seed: u64) -> Result<(Signature, Vec<Trace>)> 
 
 /// A chain of sub-tasks in the paper's room, of which the last is the goal.
 fn chain(sub_tasks: usize) -> Result<Task> {
-    let formulae = CHAIN.into_iter().take(sub_tasks - 1).chain(["goal"]);
+    let formulae = SUB_TASKS.into_iter().take(sub_tasks - 1).chain(["goal"]);
     let mut machine = Machine::builder("chain").initial("u0").accept("u_acc");
     for (i, formula) in formulae.enumerate() {
         let next = match i + 1 == sub_tasks {

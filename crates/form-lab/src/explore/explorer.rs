@@ -1,6 +1,7 @@
 //! What to visit next: the plan of an episode and the choice of single objects.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use form_core::{Atom, AtomSet, BoundMachine, Kind, MachineStatus, Monitor, StateId, Trace};
 use form_env::Random;
@@ -25,7 +26,7 @@ const MOST_DETOURS: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Explorer {
     choice: ExplorationChoice,
-    machine: BoundMachine,
+    machine: Arc<BoundMachine>,
     /// Whether the machine can accept: a goal is known then.
     can_accept: bool,
     hypotheses: Hypotheses,
@@ -67,7 +68,7 @@ impl Explorer {
     /// An explorer of a machine, with a flag whether it can accept, that knows these traces.
     pub(crate) fn new(
         choice: ExplorationChoice,
-        (machine, can_accept): (&BoundMachine, bool),
+        (machine, can_accept): (&Arc<BoundMachine>, bool),
         vocabulary: &[Atom],
         traces: &[Trace],
     ) -> Self {
@@ -214,7 +215,7 @@ impl Explorer {
     }
 
     /// The machine that is explored.
-    pub(crate) fn machine(&self) -> &BoundMachine {
+    pub(crate) fn machine(&self) -> &Arc<BoundMachine> {
         &self.machine
     }
 }

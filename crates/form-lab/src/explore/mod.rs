@@ -42,7 +42,7 @@ impl<W: Worlds> Exploration<W> {
         config: &ExplorationConfig,
         policy: Arc<ReachAvoidPolicy>,
         worlds: W,
-        machine: (&BoundMachine, bool),
+        machine: (&Arc<BoundMachine>, bool),
         traces: Vec<Trace>,
         state: ExplorationState,
     ) -> Result<Self> {
@@ -64,7 +64,7 @@ impl<W: Worlds> Exploration<W> {
     }
 
     /// Goes on with a new machine; the flag tells whether it can accept.
-    pub(crate) fn follow(&mut self, machine: (&BoundMachine, bool)) {
+    pub(crate) fn follow(&mut self, machine: (&Arc<BoundMachine>, bool)) {
         let (choice, vocabulary) = (self.config.choice, &self.vocabulary);
         self.explorer = Explorer::new(choice, machine, vocabulary, &self.traces);
         self.state.attempts.clear();

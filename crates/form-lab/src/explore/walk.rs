@@ -1,7 +1,5 @@
 //! One exploring episode in a world: from object to object, each reached by the reach-avoid policy.
 
-use std::sync::Arc;
-
 use anyhow::{Result, bail};
 use form_core::{AtomSet, Kind, MachineStatus, Monitor, Recorder, Trace};
 use form_env::{Cell, Direction, EpisodeOutcome, LabelMap, Planner, Random, ReachAvoid, Worlds};
@@ -60,7 +58,7 @@ impl Walker {
         let Some(map) = worlds.label_map(0) else {
             bail!("the world cannot say where its atoms are any more");
         };
-        let machine = Arc::new(explorer.machine().clone());
+        let machine = explorer.machine().clone();
         let mut planner = Planner::new(machine.clone(), map);
         let observations = observations(planner.map());
         let mut so_far = Progress {

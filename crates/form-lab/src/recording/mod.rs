@@ -69,7 +69,7 @@ impl Recording {
         let assignment = assignment(&run.config, &worlds, &run.checkpoint.machine)?;
         let knows_machine = assignment.mode() != AssignmentMode::Unaided;
         let machine = match knows_machine {
-            true => assignment.bound_machine().clone(),
+            true => BoundMachine::clone(assignment.bound_machine()),
             false => envs.task().truth().clone(),
         };
         // As in training: actions are random until a machine that can accept is known.

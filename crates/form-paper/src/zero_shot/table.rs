@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{ZeroShotGroup, ZeroShotRow};
+use crate::statistics::median;
 
 /// The evaluations of one machine with all policies, with or without shield.
 #[derive(Default)]
@@ -51,13 +52,6 @@ fn pool(rows: &[ZeroShotRow]) -> Groups {
         pooled.random = found.random.unwrap_or(0.0);
     }
     groups
-}
-
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let last = values.len().checked_sub(1)?;
-    Some((values[last / 2] + values[last.div_ceil(2)]) / 2.0)
 }
 
 fn percent(rate: f64) -> String {
@@ -119,11 +113,7 @@ pub fn zero_shot_tables(rows: &[ZeroShotRow], command: &str) -> String {
             };
             lines.extend(found.iter().map(|(name, pooled)| (name, shield, pooled)));
         }
-        if group == ZeroShotGroup::Paper {
-            lines.sort_by_key(|(name, shield, _)| (name.as_str(), *shield));
-        } else {
-            lines.sort_by(|a, b| a.0.cmp(b.0).then(a.1.cmp(&b.1)));
-        }
+        lines.sort_by_key(|(name, shield, _)| (name.as_str(), *shield));
         for (name, shield, pooled) in lines {
             let _ = writeln!(
                 text,
@@ -169,7 +159,7 @@ fn targets(groups: &Groups) -> Vec<Target> {
         (true, "median random machine, shield"),
     ] {
         let machines = of(ZeroShotGroup::Random, shield).values();
-        let measured = median(machines.map(Pooled::success)).unwrap_or(0.0);
+        let measured = median(&machines.map(Pooled::success).collect::<Vec<_>>()).unwrap_or(0.0);
         at_least(what, 0.995, measured);
     }
     at_least(
@@ -193,7 +183,7 @@ fn targets(groups: &Groups) -> Vec<Target> {
         (true, "steps ÷ shortest, median random machine, shield"),
     ] {
         let machines = of(ZeroShotGroup::Random, shield).values();
-        let measured = median(machines.filter_map(Pooled::ratio));
+        let measured = median(&machines.filter_map(Pooled::ratio).collect::<Vec<_>>());
         targets.push(Target {
             what,
             least: "≤ 1.15".to_owned(),

@@ -40,7 +40,7 @@ pub struct Role {
 #[derive(Clone, Debug)]
 pub struct AgentAssignment {
     mode: AssignmentMode,
-    machine: BoundMachine,
+    machine: Arc<BoundMachine>,
     roles: Vec<Role>,
     /// The agent of each state; terminal states have none if there is one agent per state.
     agents: Vec<Option<usize>>,
@@ -91,7 +91,7 @@ impl AgentAssignment {
             mode,
             roles,
             agents,
-            machine,
+            machine: Arc::new(machine),
             policy: None,
         }
     }
@@ -132,7 +132,7 @@ impl AgentAssignment {
     }
 
     /// The machine, compiled for the signature of the worlds.
-    pub fn bound_machine(&self) -> &BoundMachine {
+    pub fn bound_machine(&self) -> &Arc<BoundMachine> {
         &self.machine
     }
 

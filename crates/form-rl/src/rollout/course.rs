@@ -25,7 +25,7 @@ impl Course {
     pub(super) fn logits<W: Worlds>(
         &mut self,
         navigator: &mut Navigator,
-        machine: &BoundMachine,
+        machine: &Arc<BoundMachine>,
         monitor: &Monitor,
         worlds: &W,
         world: usize,
@@ -36,7 +36,7 @@ impl Course {
             None => {
                 if self.planner.is_none() {
                     let map = worlds.label_map(world)?;
-                    self.planner = Some(Planner::new(Arc::new(machine.clone()), map));
+                    self.planner = Some(Planner::new(machine.clone(), map));
                 }
                 let plan = self.planner.as_mut()?.plan(monitor, cell);
                 self.values.insert(navigator.values(&plan.sub_task))
