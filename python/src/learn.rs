@@ -59,6 +59,7 @@ impl Learner {
             max_disjuncts: kappa,
             cyclic,
             forall_alone,
+            ..Options::default()
         };
         let learner = form_learn::Learner::new(&signature.get().signature, &options);
         Ok(Self {

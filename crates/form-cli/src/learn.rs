@@ -163,6 +163,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         max_disjuncts: args.max_disjuncts,
         cyclic: args.cyclic,
         forall_alone: !args.forall_anywhere,
+        ..Options::default()
     };
     if let Some(export) = args.export {
         let traces: Vec<Trace> = data

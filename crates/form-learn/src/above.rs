@@ -51,6 +51,9 @@ impl Above {
     /// Enumerates chains with more states, unless a machine is known.
     pub(crate) fn chains(&mut self, problem: &Problem, states: usize, budget: &Budget) {
         self.forget(states);
+        if !problem.options.techniques.above || !problem.options.techniques.chains {
+            return;
+        }
         for more in (states + 1).max(self.tried + 1)..=self.highest(states) {
             if self.best.is_some() {
                 return;
@@ -74,7 +77,8 @@ impl Above {
         budget: &Budget,
     ) {
         self.forget(states);
-        if self.best.is_some() || self.highest(states) <= states {
+        let off = !problem.options.techniques.above;
+        if off || self.best.is_some() || self.highest(states) <= states {
             return;
         }
         let of = states + 1 + self.turn % (self.highest(states) - states);

@@ -18,6 +18,46 @@ pub struct Options {
     /// The bias towards one sub-task per state: a positive `forall` is the only literal of its edge. Its negation keeps the
     /// other edges of the state apart from it, and stands nowhere else: it would be memory within a state.
     pub forall_alone: bool,
+    /// For measurements and tests: which techniques the search uses. The answer is the same with any of them.
+    #[doc(hidden)]
+    pub techniques: Techniques,
+}
+
+/// The techniques that can be left out, each exact: without it the same machine is found, later.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Techniques {
+    /// Lower bounds by counting stays, and runs in the order encoding (`cuts`, `ordered_runs`); the relaxation rests on them.
+    pub stays: bool,
+    /// Machines of the lowest cost without a solver (`chains`).
+    pub chains: bool,
+    /// Tables instead of guards for refutations (`relaxation`).
+    pub relaxation: bool,
+    /// Tables with their exact cost where an observation has one atom (`letters`).
+    pub letters: bool,
+    /// What traces demand of the paths through a machine (`paths`).
+    pub paths: bool,
+    /// The bound on the cost shape by shape (`skeletons`).
+    pub skeletons: bool,
+    /// The search with more states (`above`).
+    pub above: bool,
+    /// The bound on the number of connected pairs of states (`cost`).
+    pub connections: bool,
+}
+
+impl Default for Techniques {
+    fn default() -> Self {
+        Self {
+            stays: true,
+            chains: true,
+            relaxation: true,
+            letters: true,
+            paths: true,
+            skeletons: true,
+            above: true,
+            connections: true,
+        }
+    }
 }
 
 impl Default for Options {
@@ -27,6 +67,7 @@ impl Default for Options {
             max_disjuncts: 1,
             cyclic: false,
             forall_alone: true,
+            techniques: Techniques::default(),
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::cegis::{Cegis, ConflictBudget};
 use crate::chains::{Chains, chains};
 use crate::effort::Effort;
 use crate::encode::{Candidate, Relaxation, Solved};
+use crate::letters::Letters;
 use crate::minimise::{Bounds, break_ties, cheapest};
 use crate::outcome::{Learnt, StopReason};
 use crate::problem::Problem;
@@ -87,7 +88,7 @@ impl Search {
         if let Some(best) = &self.bounds.incumbent {
             budget.found(best);
         }
-        if !self.chains {
+        if !self.chains && problem.options.techniques.chains {
             match chains(problem, self.states, budget) {
                 Chains::Best(learnt) => return Ok(Some(learnt)),
                 // Whatever there is has one more edge or literal.
@@ -102,6 +103,14 @@ impl Search {
             self.chains = true;
         }
         above.chains(problem, self.states, budget);
+        if let Some(mut letters) = self.letters(problem, budget) {
+            let answer = self.smallest_of_letters(&mut letters, problem, above, budget);
+            self.relaxation = Some(letters);
+            match answer? {
+                Letters::Answer(answer) => return Ok(answer),
+                Letters::ManyTies => {}
+            }
+        }
         // Mostly the relaxation refutes a number of states at once. Where a chain has more states, these are probably too few.
         let (conflicts, calls) = match above.best.is_some() {
             true => (LIKELY, usize::MAX),
@@ -132,6 +141,14 @@ impl Search {
             }
             _ => Err(budget.stop_reason()),
         }
+    }
+
+    /// The relaxation, if it is exact: then it answers all questions alone.
+    fn letters(&mut self, problem: &Problem, budget: &Budget) -> Option<Relaxation> {
+        if self.relaxation.is_none() {
+            self.relaxation = Relaxation::new(problem, self.states, budget);
+        }
+        (self.relaxation).take_if(|relaxation| relaxation.is_exact())
     }
 
     /// Both questions in turn, this number of times.
@@ -217,7 +234,13 @@ impl Search {
     }
 
     /// Gives the search with more states its share, unless a machine with fewer is known.
-    fn look_above(&self, problem: &Problem, above: &mut Above, conflicts: i32, budget: &Budget) {
+    pub(crate) fn look_above(
+        &self,
+        problem: &Problem,
+        above: &mut Above,
+        conflicts: i32,
+        budget: &Budget,
+    ) {
         if self.bounds.incumbent.is_none() {
             above.step(problem, self.states, conflicts, budget);
         }
@@ -253,7 +276,7 @@ impl Search {
                 self.relaxation = Relaxation::new(problem, self.states, budget);
             }
             if let Some(relaxation) = &mut self.relaxation {
-                match relaxation.solve(problem, conflicts, calls, budget) {
+                match relaxation.solve(problem, &[], conflicts, calls, budget) {
                     Solved::Sat(()) => self.has_table = true,
                     answer => return answer,
                 }

@@ -71,6 +71,6 @@ impl Shape {
     /// Whether every stay of a run is in another state, left at an observation that is new in it: then a trace that needs some
     /// number of stays needs as many states.
     pub(crate) fn counts_stays(&self) -> bool {
-        !self.options.cyclic && self.moves_at_new_observations()
+        !self.options.cyclic && self.options.techniques.stays && self.moves_at_new_observations()
     }
 }

@@ -89,7 +89,7 @@ impl Encoding {
         let pairs: Vec<Lit> = (self.outgoing.iter().flatten())
             .filter_map(|(_, slots)| Some(self.slots[*slots.first()?].present))
             .collect();
-        if most >= pairs.len() {
+        if most >= pairs.len() || !self.shape.options.techniques.connections {
             return None;
         }
         if self.connections.len() <= most {

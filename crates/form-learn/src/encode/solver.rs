@@ -82,6 +82,15 @@ impl Solver {
             .add_clause(clause.iter().copied().filter(|literal| *literal != FALSE));
     }
 
+    /// At most one of these holds.
+    pub(crate) fn at_most_one(&mut self, literals: &[Lit]) {
+        for (i, a) in literals.iter().enumerate() {
+            for b in &literals[i + 1..] {
+                self.add(&[-a, -b]);
+            }
+        }
+    }
+
     /// A literal that implies both.
     pub(crate) fn both(&mut self, a: Lit, b: Lit) -> Lit {
         let both = self.fresh_absent();

@@ -42,6 +42,7 @@ fn options_change_the_program() {
         max_disjuncts: 2,
         cyclic: true,
         forall_alone: false,
+        ..Options::default()
     });
     assert!(!other.contains("alone(X,Y,E)") && other.contains("found(Y,X)"));
     assert!(other.contains("slot(1,0,1)") && !other.contains("universal(a_pred"));

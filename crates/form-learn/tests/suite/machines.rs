@@ -41,6 +41,7 @@ pub fn larger_problem(seed: u64) -> (Problem, Machine) {
         max_disjuncts: if seed.is_multiple_of(3) { 2 } else { 1 },
         cyclic: seed % 5 == 1,
         forall_alone: seed % 7 > 1,
+        ..Options::default()
     };
     // Disjuncts and cycles make for many more machines: with them the rest is kept smaller, so that clingo gets through.
     let many = options.max_disjuncts > 1 || options.cyclic;

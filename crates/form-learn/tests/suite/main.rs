@@ -10,4 +10,5 @@ mod lifted;
 mod machines;
 mod problems;
 mod sat;
+mod techniques;
 mod tolerate;

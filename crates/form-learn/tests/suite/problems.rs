@@ -90,6 +90,7 @@ pub fn problem(seed: u64) -> Problem {
         max_disjuncts: if seed.is_multiple_of(5) { 2 } else { 1 },
         cyclic: seed / 4 % 2 == 1,
         forall_alone: (seed / 8).is_multiple_of(2),
+        ..Options::default()
     };
     let by_machine = random.below(4) > 0;
     let target = random

@@ -1,8 +1,11 @@
 //! The edges of relaxed machines: which observations may stand together in a table.
 
+use std::collections::HashMap;
+
 use form_core::AtomSet;
 
 use super::Relaxation;
+use super::paths::Paths;
 use crate::encode::solver::Lit;
 
 /// An edge without its negations.
@@ -18,6 +21,12 @@ pub(super) struct RelaxedEdge {
 
 impl Relaxation {
     pub(super) fn add_edges(&mut self) -> Option<()> {
+        if let Some(letters) = &mut self.letters {
+            letters.add_edges(&mut self.solver, &self.shape)?;
+            self.runs.moves.waits_anywhere = vec![Vec::new(); self.shape.states];
+            self.number_states();
+            return Some(());
+        }
         for from in 0..self.shape.states {
             let mut waits = Vec::new();
             for to in self.shape.targets(from) {
@@ -39,7 +48,7 @@ impl Relaxation {
             let targets: Vec<Lit> = (waits.iter())
                 .map(|foralls| self.solver.disjunction(foralls))
                 .collect();
-            self.at_most_one(&targets);
+            self.solver.at_most_one(&targets);
             let anywhere = (0..self.foralls.len())
                 .map(|f| {
                     let foralls: Vec<Lit> = waits.iter().map(|foralls| foralls[f]).collect();
@@ -80,6 +89,14 @@ impl Relaxation {
         if known.contains_key(&(0, self.shape.accept(), number)) {
             return;
         }
+        if let Some(letters) = &self.letters {
+            for from in 0..self.shape.states {
+                for (to, fires) in letters.fires(from, observation) {
+                    self.runs.moves.fires.insert((from, to, number), fires);
+                }
+            }
+            return;
+        }
         let holds: Vec<bool> = (self.now.iter())
             .map(|mask| mask.intersects(observation))
             .collect();
@@ -94,15 +111,7 @@ impl Relaxation {
                 self.runs.moves.fires.insert((from, to, number), fires);
                 targets.push(fires);
             }
-            self.at_most_one(&targets);
-        }
-    }
-
-    fn at_most_one(&mut self, literals: &[Lit]) {
-        for (i, a) in literals.iter().enumerate() {
-            for b in &literals[i + 1..] {
-                self.solver.add(&[-a, -b]);
-            }
+            self.solver.at_most_one(&targets);
         }
     }
 
@@ -121,18 +130,22 @@ impl Relaxation {
         fires
     }
 
-    /// Symmetry breaking: every state but the first is entered, and states are numbered in the order of their last predecessors.
+    /// Symmetry breaking: every state but the first is entered, and states are numbered in the order of their last predecessors,
+    /// ties by their letters from it.
     fn number_states(&mut self) {
+        let mut connected = HashMap::new();
+        for from in 0..self.shape.states {
+            for (to, present) in self.connected(from) {
+                connected.insert((from, to), present);
+            }
+        }
+        if self.shape.options.techniques.paths {
+            self.paths = Some(Paths::new(&mut self.solver, &self.shape, &connected));
+        }
+        self.connected = connected.clone();
         let mut before: Option<Vec<Lit>> = None;
         for to in 1..self.shape.states {
-            let present: Vec<Lit> = (0..to)
-                .map(|from| {
-                    let edges: Vec<Lit> = (self.edges[&(from, to)].iter())
-                        .map(|edge| edge.present)
-                        .collect();
-                    self.solver.disjunction(&edges)
-                })
-                .collect();
+            let present: Vec<Lit> = (0..to).map(|from| connected[&(from, to)]).collect();
             self.solver.add(&present);
             // after[u]: some predecessor has number u or a higher one.
             let after: Vec<Lit> = (0..to)
@@ -140,11 +153,33 @@ impl Relaxation {
                 .collect();
             // The last predecessor of the state before has no higher number than this one's.
             if let Some(before) = before {
-                for (earlier, here) in before.iter().zip(&after) {
+                for (from, (earlier, here)) in before.iter().zip(&after).enumerate() {
                     self.solver.add(&[-earlier, *here]);
+                    if let Some(letters) = &self.letters {
+                        // Unless this is not the last predecessor of both.
+                        let later = [before.get(from + 1), after.get(from + 1)];
+                        let mut unless = vec![-earlier, -here];
+                        unless.extend(later.into_iter().flatten());
+                        letters.order(&mut self.solver, from, [to - 1, to], &unless);
+                    }
                 }
             }
             before = Some(after);
         }
+    }
+
+    /// For each target of a state: an edge leads there.
+    fn connected(&mut self, from: usize) -> Vec<(usize, Lit)> {
+        if let Some(letters) = &self.letters {
+            return letters.connected(&mut self.solver, from);
+        }
+        let targets = self.shape.targets(from).into_iter();
+        targets
+            .map(|to| {
+                let edges = self.edges[&(from, to)].iter();
+                let present: Vec<Lit> = edges.map(|edge| edge.present).collect();
+                (to, self.solver.disjunction(&present))
+            })
+            .collect()
     }
 }

@@ -8,6 +8,8 @@
 //! The runs are those of [`OrderedRuns`].
 
 mod edges;
+mod letters;
+mod paths;
 mod table;
 
 use std::collections::HashMap;
@@ -16,13 +18,18 @@ use form_core::AtomSet;
 
 use super::ordered_runs::OrderedRuns;
 use super::runs::CHECKED;
-use super::solver::{Solved, Solver};
+use super::solver::{Lit, Solved, Solver};
 use crate::budget::Budget;
+use crate::counterexamples::mistakes;
 use crate::effort::Effort;
 use crate::prefix_tree::PrefixTree;
 use crate::problem::Problem;
 use crate::shape::Shape;
+use crate::skeletons::Skeleton;
 use edges::RelaxedEdge;
+pub(crate) use letters::Lettered;
+use letters::Letters;
+use paths::Paths;
 use table::Table;
 
 /// The relaxed problem for one number of states.
@@ -35,7 +42,12 @@ pub(crate) struct Relaxation {
     foralls: Vec<AtomSet>,
     /// The edges from each state to each target, κ of them.
     edges: HashMap<(usize, usize), Vec<RelaxedEdge>>,
+    /// The edges where observations are letters.
+    letters: Option<Letters>,
     runs: OrderedRuns,
+    paths: Option<Paths>,
+    /// For each state and target: an edge leads there.
+    connected: HashMap<(usize, usize), Lit>,
     /// The traces that the solver knows.
     tree: PrefixTree,
     /// The ways to cut a trace into stays, where they have been counted.
@@ -49,6 +61,9 @@ impl Relaxation {
     /// The relaxed problem, if the options allow one. `None` if not, or if a limit is reached meanwhile.
     pub(crate) fn new(problem: &Problem, states: usize, budget: &Budget) -> Option<Self> {
         let shape = problem.shape(states);
+        if !shape.options.techniques.relaxation {
+            return None;
+        }
         let runs = OrderedRuns::new(&shape)?;
         let masks = |forall: bool| -> Vec<AtomSet> {
             (problem.vocabulary.iter())
@@ -63,7 +78,10 @@ impl Relaxation {
             now: masks(false),
             foralls: masks(true),
             edges: HashMap::new(),
+            letters: Letters::new(problem),
             runs,
+            paths: None,
+            connected: HashMap::new(),
             seeded: tree.len(),
             tree,
             cuts: HashMap::new(),
@@ -73,9 +91,10 @@ impl Relaxation {
         Some(relaxation)
     }
 
-    /// Whether the clauses are still right: no first trace of a kind of end has been added.
+    /// Whether the clauses are still right: no first trace of a kind of end, and no new letter, has been added.
     pub(crate) fn is_current(&self, problem: &Problem) -> bool {
         self.shape == problem.shape(self.shape.states)
+            && (self.letters.as_ref()).is_none_or(|letters| letters.is_current(problem))
     }
 
     pub(crate) fn effort(&self) -> Effort {
@@ -87,11 +106,25 @@ impl Relaxation {
         }
     }
 
-    /// CEGIS: whether some table is consistent with all traces, with a limit on the conflicts of each solver call and on the number
-    /// of calls.
+    /// The assumptions that the connections are exactly these.
+    pub(crate) fn skeleton(&self, skeleton: &Skeleton) -> Vec<Lit> {
+        let connected = self.connected.iter();
+        let mut literals: Vec<Lit> = connected
+            .map(|(pair, connected)| match skeleton.contains(pair) {
+                true => *connected,
+                false => -connected,
+            })
+            .collect();
+        literals.sort_unstable();
+        literals
+    }
+
+    /// CEGIS: whether some table is consistent with all traces under the assumptions, with a limit on the conflicts of each solver
+    /// call and on the number of calls.
     pub(crate) fn solve(
         &mut self,
         problem: &Problem,
+        assumptions: &[Lit],
         conflicts: Option<i32>,
         calls: usize,
         budget: &Budget,
@@ -99,11 +132,18 @@ impl Relaxation {
         self.solver.set_budget(budget);
         for _ in 0..calls {
             self.extend(problem.traces.observations());
-            match self.solver.solve(&[], conflicts) {
+            match self.solver.solve(assumptions, conflicts) {
                 Solved::Sat(()) => {}
                 answer => return answer,
             }
-            let found = self.decode().counterexamples(problem, &mut self.cuts);
+            let found = match self.lettered() {
+                // This becomes the answer, so the evaluator of `form-core` replays it.
+                Some(machine) => {
+                    let found = mistakes(&problem.traces, &problem.bind(&machine.learnt), 0);
+                    problem.select(found, self.shape.states, &mut self.cuts)
+                }
+                None => self.decode().counterexamples(problem, &mut self.cuts),
+            };
             if found.is_empty() {
                 return Solved::Sat(());
             }
@@ -126,6 +166,9 @@ impl Relaxation {
             let observation = self.tree.node(node).observation;
             self.add_observation(observation, &observations[observation as usize]);
             self.runs.add_node(&mut self.solver, &self.tree);
+        }
+        if let Some(paths) = &mut self.paths {
+            paths.extend(&mut self.solver, &self.tree, &self.runs);
         }
     }
 

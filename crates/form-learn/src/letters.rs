@@ -1,0 +1,167 @@
+//! The search with one number of states where observations are letters: the [relaxation](Relaxation) is exact and answers all
+//! questions with one solver.
+//!
+//! Whether there is a machine at all and which is the cheapest are asked in turn. The cost is bounded from below and asked for
+//! [skeleton](crate::skeletons) by skeleton; at the lowest cost, all further machines are found in the same pass, so that ties
+//! cost little.
+
+use crate::above::Above;
+use crate::budget::Budget;
+use crate::encode::{Lettered, Lit, Relaxation, Solved};
+use crate::outcome::{Learnt, StopReason};
+use crate::problem::Problem;
+use crate::search::Search;
+use crate::skeletons::{Skeleton, skeletons};
+
+/// The result of the search.
+pub(crate) enum Letters {
+    /// The smallest machine, or none.
+    Answer(Option<Learnt>),
+    /// So many machines have the lowest cost, now the lower bound, that ties are better broken by the encoding.
+    ManyTies,
+}
+
+impl Search {
+    /// The smallest machine over letters.
+    pub(crate) fn smallest_of_letters(
+        &mut self,
+        letters: &mut Relaxation,
+        problem: &Problem,
+        above: &mut Above,
+        budget: &Budget,
+    ) -> Result<Letters, StopReason> {
+        self.bounds.raise(letters.lowest_cost());
+        let (mut conflicts, mut calls) = (FIRST_CONFLICTS, FIRST_CALLS);
+        loop {
+            // Any machine, to refute the number of states; then the cheapest, which is easier to find.
+            if self.bounds.incumbent.is_none() {
+                match letters.solve(problem, &[], Some(conflicts), calls, budget) {
+                    Solved::Unsat => return Ok(Letters::Answer(None)),
+                    Solved::Sat(()) => self.keep(letters.lettered(), budget),
+                    Solved::Unknown => {}
+                }
+            }
+            for _ in 0..STEPS {
+                if let Some(answer) = self.of_lowest_cost(letters, problem, budget)? {
+                    return Ok(answer);
+                }
+            }
+            self.look_above(problem, above, conflicts, budget);
+            conflicts = conflicts.saturating_mul(2);
+            calls = CALLS;
+        }
+    }
+
+    /// The best machine whose cost is the lower bound; `None` if there is none, and the bound is raised.
+    fn of_lowest_cost(
+        &mut self,
+        letters: &mut Relaxation,
+        problem: &Problem,
+        budget: &Budget,
+    ) -> Result<Option<Letters>, StopReason> {
+        let mut assumptions = letters.at_most(self.bounds.lower);
+        let bound = assumptions.clone();
+        let others = letters.activation_literal();
+        assumptions.push(others);
+        let mut cubes = Cubes::new(problem, self.states, self.bounds.lower);
+        let mut best: Option<Lettered> = None;
+        for _ in 0..TIES {
+            match cubes.solve(letters, problem, &assumptions, budget) {
+                Solved::Unknown => return Err(budget.stop_reason()),
+                Solved::Unsat => {
+                    return Ok(match best {
+                        Some(best) => Some(Letters::Answer(Some(best.learnt))),
+                        None if cubes.skeletons.is_empty() && !letters.core_has(&bound) => {
+                            Some(Letters::Answer(None))
+                        }
+                        None => {
+                            self.bounds.lower += 1;
+                            None
+                        }
+                    });
+                }
+                Solved::Sat(()) => {
+                    let Some(found) = letters.lettered() else {
+                        break;
+                    };
+                    letters.block(others, &found);
+                    budget.found(&found.learnt);
+                    self.bounds.improve(&found.learnt);
+                    if best.as_ref().is_none_or(|best| found.precedes(best)) {
+                        best = Some(found);
+                    }
+                }
+            }
+        }
+        Ok(Some(Letters::ManyTies))
+    }
+
+    fn keep(&mut self, found: Option<Lettered>, budget: &Budget) {
+        if let Some(found) = found {
+            budget.found(&found.learnt);
+            self.bounds.improve(&found.learnt);
+        }
+    }
+}
+
+/// A pass over skeletons.
+struct Cubes {
+    /// All skeletons; none: the question is asked for all at once.
+    skeletons: Vec<Skeleton>,
+    /// What refuted some of them.
+    cores: Vec<Vec<Lit>>,
+    /// The first that is not refuted.
+    next: usize,
+}
+
+impl Cubes {
+    fn new(problem: &Problem, states: usize, cost: usize) -> Self {
+        let skeletons = match problem.options.techniques.skeletons {
+            true => skeletons(&problem.shape(states), cost, problem.stays()),
+            false => None,
+        };
+        Self {
+            skeletons: skeletons.unwrap_or_default(),
+            cores: Vec::new(),
+            next: 0,
+        }
+    }
+
+    /// Whether there is a machine under the assumptions, which only become stronger during the pass.
+    fn solve(
+        &mut self,
+        letters: &mut Relaxation,
+        problem: &Problem,
+        assumptions: &[Lit],
+        budget: &Budget,
+    ) -> Solved<()> {
+        if self.skeletons.is_empty() {
+            return letters.solve(problem, assumptions, None, usize::MAX, budget);
+        }
+        while let Some(skeleton) = self.skeletons.get(self.next) {
+            let cube = letters.skeleton(skeleton);
+            let refuted = (self.cores.iter()).any(|core| core.iter().all(|l| cube.contains(l)));
+            if !refuted {
+                let all = [&cube[..], assumptions].concat();
+                match letters.solve(problem, &all, None, usize::MAX, budget) {
+                    Solved::Unsat => {}
+                    answer => return answer,
+                }
+                let used = cube.into_iter().filter(|l| letters.core_has(&[*l]));
+                self.cores.push(used.collect());
+            }
+            self.next += 1;
+        }
+        Solved::Unsat
+    }
+}
+
+/// The conflicts of the first calls for any machine.
+const FIRST_CONFLICTS: i32 = 2000;
+/// The number of calls for any machine, at first and later.
+const FIRST_CALLS: usize = 16;
+const CALLS: usize = 4;
+/// How many steps of the bound on the cost are taken at a time.
+const STEPS: usize = 4;
+/// How many machines of the lowest cost are enumerated.
+const TIES: usize = 100;

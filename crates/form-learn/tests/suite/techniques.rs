@@ -1,0 +1,164 @@
+//! Every technique of the search is exact: without it, and without all of them, the same machine is found.
+
+use form_core::{AtomSet, Signature, Trace};
+use form_learn::{LearnOutcome, Learner, Limits, Options, Techniques};
+
+use super::brute_force::{MAX_SIZE, best};
+use super::problems::{Problem, Random, labelled, problem};
+
+/// All techniques, all but one, none.
+fn combinations() -> Vec<Techniques> {
+    let all = Techniques::default();
+    let none = Techniques {
+        stays: false,
+        chains: false,
+        relaxation: false,
+        letters: false,
+        paths: false,
+        skeletons: false,
+        above: false,
+        connections: false,
+    };
+    let mut combinations = vec![all, none];
+    let switches: [fn(&mut Techniques); 8] = [
+        |all| all.stays = false,
+        |all| all.chains = false,
+        |all| all.relaxation = false,
+        |all| all.letters = false,
+        |all| all.paths = false,
+        |all| all.skeletons = false,
+        |all| all.above = false,
+        |all| all.connections = false,
+    ];
+    for switch in switches {
+        let mut without = all;
+        switch(&mut without);
+        combinations.push(without);
+    }
+    combinations
+}
+
+/// The machine, as it is written, and its size.
+fn learn(problem: &Problem, techniques: Techniques) -> Option<(usize, form_learn::Cost, String)> {
+    let options = Options {
+        techniques,
+        ..problem.options.clone()
+    };
+    let mut learner = Learner::new(&problem.signature, &options);
+    for trace in &problem.traces {
+        learner.add(trace);
+    }
+    let limits = Limits {
+        max_states: problem.max_states,
+        ..Limits::default()
+    };
+    match learner.learn(&limits).unwrap() {
+        LearnOutcome::Minimal(learnt) => {
+            let bound = learnt.machine.bind(&problem.signature).unwrap();
+            let wrong = |trace: &&Trace| trace.disagreement(&bound).is_some();
+            assert_eq!(problem.traces.iter().find(wrong), None);
+            assert!(form_core::check(&bound).overlaps.is_empty());
+            Some((learnt.states, learnt.cost, learnt.machine.to_string()))
+        }
+        LearnOutcome::Stopped { .. } | LearnOutcome::Contradictory(_) => None,
+    }
+}
+
+#[test]
+fn without_any_technique_the_same_machine_is_found() {
+    for seed in 0..150 {
+        let problem = problem(7 * seed);
+        let expected = learn(&problem, Techniques::default());
+        for techniques in combinations() {
+            let other = learn(&problem, techniques);
+            assert_eq!(other, expected, "{techniques:?}\n{}", problem.describe());
+        }
+    }
+}
+
+/// Machines without quantifiers, and observations of one atom: letters. With a fork, a sink, two disjuncts and dead ends.
+const LETTERED: [&str; 6] = [
+    "u0 -> u1 : a and not b\n u0 -> u2 : b\n u1 -> u3 : b\n u2 -> u3 : a\n u3 -> u_acc : d",
+    "u0 -> u1 : a\n u0 -> u1 : b\n u1 -> u_acc : d",
+    "u0 -> u1 : a\n u1 -> u_acc : c and not d\n u1 -> u_rej : d",
+    "u0 -> u1 : a and not b\n u0 -> u2 : b\n u1 -> u_acc : c",
+    "u0 -> u1 : a\n u1 -> u2 : b\n u2 -> u_acc : d",
+    "u0 -> u1 : p(x)\n u0 -> u_rej : a and not p(x)\n u1 -> u_acc : p(y)\n u1 -> u_acc : d",
+];
+
+/// A problem over letters.
+fn lettered(seed: u64) -> Problem {
+    let mut random = Random::new(seed);
+    let signature = Signature::parse(["a", "b", "c", "d", "p(x)", "p(y)"]).unwrap();
+    let target = LETTERED[seed as usize % LETTERED.len()];
+    let reject = if target.contains("u_rej") {
+        "reject u_rej\n"
+    } else {
+        ""
+    };
+    let machine = format!("initial u0\naccept u_acc\n{reject}{target}");
+    let machine = machine.parse().unwrap();
+    let ids: Vec<_> = signature.ids().collect();
+    // Few traces have many ties, many none.
+    let number = 5 + random.below(60);
+    let traces = (0..number)
+        .map(|_| {
+            let length = 1 + random.below(12);
+            let steps = (0..length).map(|_| AtomSet::from_iter([*random.pick(&ids)]));
+            labelled(&machine, &signature, steps.collect())
+        })
+        .collect();
+    Problem {
+        signature,
+        traces,
+        options: Options {
+            first_order: false,
+            max_disjuncts: 1 + random.below(2),
+            ..Options::default()
+        },
+        max_states: 4,
+    }
+}
+
+#[test]
+fn letters_find_the_machine_of_the_encoding() {
+    let mut found = 0;
+    for seed in 0..120 {
+        let problem = lettered(seed);
+        let expected = learn(&problem, Techniques::default());
+        for techniques in combinations() {
+            let other = learn(&problem, techniques);
+            assert_eq!(
+                other,
+                expected,
+                "{seed} {techniques:?}\n{}",
+                problem.describe()
+            );
+        }
+        found += usize::from(expected.is_some_and(|(states, _, _)| states > 2));
+    }
+    assert!(
+        found > 20,
+        "only {found} machines have more than two states"
+    );
+}
+
+#[test]
+fn letters_cost_as_much_as_exhaustive_enumeration_says() {
+    let mut compared = 0;
+    for seed in 0..60 {
+        let mut problem = lettered(seed);
+        problem.max_states = 2;
+        problem.traces.truncate(10);
+        let learnt = learn(&problem, Techniques::default());
+        match (best(&problem), learnt) {
+            (_, Some((_, cost, _))) if cost.size > MAX_SIZE => {}
+            (expected, learnt) => {
+                let learnt = learnt.map(|(states, cost, _)| (states, cost));
+                assert_eq!(learnt, expected, "{seed}\n{}", problem.describe());
+                compared += usize::from(learnt.is_some());
+            }
+        }
+    }
+    assert!(compared > 20, "only {compared} problems were compared");
+}
