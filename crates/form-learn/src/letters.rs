@@ -8,9 +8,9 @@
 use crate::above::Above;
 use crate::budget::Budget;
 use crate::encode::{Lettered, Lit, Relaxation, Solved};
+use crate::minimise::Bounds;
 use crate::outcome::{Learnt, StopReason};
 use crate::problem::Problem;
-use crate::search::Search;
 use crate::skeletons::{Skeleton, skeletons};
 
 /// The result of the search.
@@ -21,86 +21,85 @@ pub(crate) enum Letters {
     ManyTies,
 }
 
-impl Search {
-    /// The smallest machine over letters.
-    pub(crate) fn smallest_of_letters(
-        &mut self,
-        letters: &mut Relaxation,
-        problem: &Problem,
-        above: &mut Above,
-        budget: &Budget,
-    ) -> Result<Letters, StopReason> {
-        self.bounds.raise(letters.lowest_cost());
-        let (mut conflicts, mut calls) = (FIRST_CONFLICTS, FIRST_CALLS);
-        loop {
-            // Any machine, to refute the number of states; then the cheapest, which is easier to find.
-            if self.bounds.incumbent.is_none() {
-                match letters.solve(problem, &[], Some(conflicts), calls, budget) {
-                    Solved::Unsat => return Ok(Letters::Answer(None)),
-                    Solved::Sat(()) => self.keep(letters.lettered(), budget),
-                    Solved::Unknown => {}
-                }
+/// The smallest machine over letters; the bounds on its cost are kept up to date.
+pub(crate) fn smallest(
+    letters: &mut Relaxation,
+    problem: &Problem,
+    bounds: &mut Bounds,
+    above: &mut Above,
+    budget: &Budget,
+) -> Result<Letters, StopReason> {
+    bounds.raise(letters.lowest_cost());
+    let (mut conflicts, mut calls) = (FIRST_CONFLICTS, FIRST_CALLS);
+    loop {
+        // Any machine, to refute the number of states; then the cheapest, which is easier to find.
+        if bounds.incumbent.is_none() {
+            match letters.solve(problem, &[], Some(conflicts), calls, budget) {
+                Solved::Unsat => return Ok(Letters::Answer(None)),
+                Solved::Sat(()) => keep(letters.lettered(), bounds, budget),
+                Solved::Unknown => {}
             }
-            for _ in 0..STEPS {
-                if let Some(answer) = self.of_lowest_cost(letters, problem, budget)? {
-                    return Ok(answer);
-                }
-            }
-            self.look_above(problem, above, conflicts, budget);
-            conflicts = conflicts.saturating_mul(2);
-            calls = CALLS;
         }
+        for _ in 0..STEPS {
+            if let Some(answer) = of_lowest_cost(letters, problem, bounds, budget)? {
+                return Ok(answer);
+            }
+        }
+        if bounds.incumbent.is_none() {
+            above.step(problem, letters.states(), conflicts, budget);
+        }
+        conflicts = conflicts.saturating_mul(2);
+        calls = CALLS;
     }
+}
 
-    /// The best machine whose cost is the lower bound; `None` if there is none, and the bound is raised.
-    fn of_lowest_cost(
-        &mut self,
-        letters: &mut Relaxation,
-        problem: &Problem,
-        budget: &Budget,
-    ) -> Result<Option<Letters>, StopReason> {
-        let mut assumptions = letters.at_most(self.bounds.lower);
-        let bound = assumptions.clone();
-        let others = letters.activation_literal();
-        assumptions.push(others);
-        let mut cubes = Cubes::new(problem, self.states, self.bounds.lower);
-        let mut best: Option<Lettered> = None;
-        for _ in 0..TIES {
-            match cubes.solve(letters, problem, &assumptions, budget) {
-                Solved::Unknown => return Err(budget.stop_reason()),
-                Solved::Unsat => {
-                    return Ok(match best {
-                        Some(best) => Some(Letters::Answer(Some(best.learnt))),
-                        None if cubes.skeletons.is_empty() && !letters.core_has(&bound) => {
-                            Some(Letters::Answer(None))
-                        }
-                        None => {
-                            self.bounds.lower += 1;
-                            None
-                        }
-                    });
-                }
-                Solved::Sat(()) => {
-                    let Some(found) = letters.lettered() else {
-                        break;
-                    };
-                    letters.block(others, &found);
-                    budget.found(&found.learnt);
-                    self.bounds.improve(&found.learnt);
-                    if best.as_ref().is_none_or(|best| found.precedes(best)) {
-                        best = Some(found);
+/// The best machine whose cost is the lower bound; `None` if there is none, and the bound is raised.
+fn of_lowest_cost(
+    letters: &mut Relaxation,
+    problem: &Problem,
+    bounds: &mut Bounds,
+    budget: &Budget,
+) -> Result<Option<Letters>, StopReason> {
+    let bound = letters.at_most(bounds.lower);
+    let others = letters.activation_literal();
+    let assumptions = [&bound[..], &[others]].concat();
+    let mut cubes = Cubes::new(problem, letters.states(), bounds.lower);
+    let mut best: Option<Lettered> = None;
+    for _ in 0..TIES {
+        match cubes.solve(letters, problem, &assumptions, budget) {
+            Solved::Unknown => return Err(budget.stop_reason()),
+            Solved::Unsat => {
+                return Ok(match best {
+                    Some(best) => Some(Letters::Answer(Some(best.learnt))),
+                    None if cubes.skeletons.is_empty() && !letters.core_has(&bound) => {
+                        Some(Letters::Answer(None))
                     }
+                    None => {
+                        bounds.lower += 1;
+                        None
+                    }
+                });
+            }
+            Solved::Sat(()) => {
+                let Some(found) = letters.lettered() else {
+                    break;
+                };
+                letters.block(others, &found);
+                budget.found(&found.learnt);
+                bounds.improve(&found.learnt);
+                if best.as_ref().is_none_or(|best| found.precedes(best)) {
+                    best = Some(found);
                 }
             }
         }
-        Ok(Some(Letters::ManyTies))
     }
+    Ok(Some(Letters::ManyTies))
+}
 
-    fn keep(&mut self, found: Option<Lettered>, budget: &Budget) {
-        if let Some(found) = found {
-            budget.found(&found.learnt);
-            self.bounds.improve(&found.learnt);
-        }
+fn keep(found: Option<Lettered>, bounds: &mut Bounds, budget: &Budget) {
+    if let Some(found) = found {
+        budget.found(&found.learnt);
+        bounds.improve(&found.learnt);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The search for the smallest machine with one number of states, or for the proof that there is none.
 //!
-//! [Chains](crate::chains) come first: they need no solver. Then two questions run in turn, with conflict budgets that double:
+//! [Chains](crate::chains) come first: they need no solver. Where observations are [letters](crate::letters), one solver answers all
+//! that is left. Otherwise two questions run in turn, with conflict budgets that double:
 //! the cheapest machine, and the proof that there is none, first by the [relaxation](Relaxation), then, where that has a
 //! consistent table, by the encoding without a bound on the cost. With two threads the questions run side by side. Either
 //! answer is exact, so the result does not depend on which comes first. While no consistent machine is known, the first
@@ -15,7 +16,7 @@ use crate::cegis::{Cegis, ConflictBudget};
 use crate::chains::{Chains, chains};
 use crate::effort::Effort;
 use crate::encode::{Candidate, Relaxation, Solved};
-use crate::letters::Letters;
+use crate::letters::{Letters, smallest};
 use crate::minimise::{Bounds, break_ties, cheapest};
 use crate::outcome::{Learnt, StopReason};
 use crate::problem::Problem;
@@ -103,10 +104,14 @@ impl Search {
             self.chains = true;
         }
         above.chains(problem, self.states, budget);
-        if let Some(mut letters) = self.letters(problem, budget) {
-            let answer = self.smallest_of_letters(&mut letters, problem, above, budget);
-            self.relaxation = Some(letters);
-            match answer? {
+        let needed = self.bounds.incumbent.is_none() || !problem.options.first_order;
+        if needed && self.relaxation.is_none() {
+            self.relaxation = Relaxation::new(problem, self.states, budget);
+        }
+        // Where tables are machines, the relaxation answers all questions alone.
+        if let Some(letters) = (self.relaxation.as_mut()).filter(|relaxation| relaxation.is_exact())
+        {
+            match smallest(letters, problem, &mut self.bounds, above, budget)? {
                 Letters::Answer(answer) => return Ok(answer),
                 Letters::ManyTies => {}
             }
@@ -141,14 +146,6 @@ impl Search {
             }
             _ => Err(budget.stop_reason()),
         }
-    }
-
-    /// The relaxation, if it is exact: then it answers all questions alone.
-    fn letters(&mut self, problem: &Problem, budget: &Budget) -> Option<Relaxation> {
-        if self.relaxation.is_none() {
-            self.relaxation = Relaxation::new(problem, self.states, budget);
-        }
-        (self.relaxation).take_if(|relaxation| relaxation.is_exact())
     }
 
     /// Both questions in turn, this number of times.
@@ -234,13 +231,7 @@ impl Search {
     }
 
     /// Gives the search with more states its share, unless a machine with fewer is known.
-    pub(crate) fn look_above(
-        &self,
-        problem: &Problem,
-        above: &mut Above,
-        conflicts: i32,
-        budget: &Budget,
-    ) {
+    fn look_above(&self, problem: &Problem, above: &mut Above, conflicts: i32, budget: &Budget) {
         if self.bounds.incumbent.is_none() {
             above.step(problem, self.states, conflicts, budget);
         }
@@ -272,9 +263,6 @@ impl Search {
             return Solved::Unknown;
         }
         if !self.has_table {
-            if self.relaxation.is_none() {
-                self.relaxation = Relaxation::new(problem, self.states, budget);
-            }
             if let Some(relaxation) = &mut self.relaxation {
                 match relaxation.solve(problem, &[], conflicts, calls, budget) {
                     Solved::Sat(()) => self.has_table = true,

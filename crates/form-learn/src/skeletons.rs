@@ -5,9 +5,9 @@
 //! runs and paths say much more than without, so to refute each shape is far less work than to refute all at once, and what
 //! refutes one often refutes others: the core of the proof tells (cube and conquer; Heule et al. 2011).
 //!
-//! Without cycles, for a number of states of which one fewer has been refuted. The shapes are those of
-//! [`symmetry`](crate::encode): states are numbered in the order of their last predecessors. Every state is entered. Two states
-//! without edges would be one, unless a state leads to both. A path is as long as the stays that a trace needs.
+//! Without cycles, for a number of states of which one fewer has been refuted. Of shapes that differ in the numbers of the states,
+//! one is kept: states are numbered in the order of their last predecessors. Every state is entered. Two states without edges
+//! would be one, unless a state leads to both. A path is as long as the stays that a trace needs.
 
 use crate::shape::Shape;
 

@@ -294,6 +294,11 @@ impl Relaxation {
         self.letters.is_some()
     }
 
+    /// The number of states.
+    pub(crate) fn states(&self) -> usize {
+        self.shape.states
+    }
+
     /// Lower bound on the cost: see [`Encoding::lowest_cost`](crate::encode::Encoding::lowest_cost).
     pub(crate) fn lowest_cost(&self) -> usize {
         base_cost(&self.shape) + (base_cost(&self.shape) / 2).saturating_sub(self.shape.states)
