@@ -17,7 +17,7 @@ use crate::skeletons::{Skeleton, skeletons};
 pub(crate) enum Letters {
     /// The smallest machine, or none.
     Answer(Option<Learnt>),
-    /// So many machines have the lowest cost, now the lower bound, that ties are better broken by the encoding.
+    /// Too many machines have the lowest cost, now the lower bound: ties are better broken by the encoding.
     ManyTies,
 }
 
