@@ -1,6 +1,6 @@
 """The types of the native half of the package; what they do is in their own documentation."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any, Literal, Self, final
 
@@ -11,12 +11,15 @@ from formrl.records import Difference, Edge, LearnResult, Report, Steps
 
 __all__ = [
     "__version__",
+    "BenchmarkWorld",
     "BoundMachine",
+    "LabelledMdp",
     "Learner",
     "Machine",
     "Monitor",
     "Monitors",
     "Policy",
+    "QLearner",
     "ReachAvoidPolicy",
     "Recorder",
     "Signature",
@@ -26,6 +29,8 @@ __all__ = [
     "TraceReader",
     "Worlds",
     "learn",
+    "learning_curve",
+    "optimum",
     "read_signature",
     "read_traces",
     "run_command",
@@ -382,4 +387,123 @@ class ReachAvoidPolicy:
         direction: int,
     ) -> list[float]: ...
 
+@final
+class BenchmarkWorld:
+    @staticmethod
+    def office(*, letters: bool = False) -> BenchmarkWorld: ...
+    @staticmethod
+    def craft(
+        *, seed: int = 0, map: str | None = None, letters: bool = False
+    ) -> BenchmarkWorld: ...
+    @staticmethod
+    def water(*, seed: int = 0, letters: bool = False) -> BenchmarkWorld: ...
+    @staticmethod
+    def letter(size: int, letters: str, steps: int) -> BenchmarkWorld: ...
+    @staticmethod
+    def tasks(benchmark: str) -> list[tuple[str, Machine]]: ...
+    @property
+    def signature(self) -> Signature: ...
+    @property
+    def actions(self) -> list[str]: ...
+    @property
+    def shape(self) -> tuple[int, int, int] | None: ...
+    @property
+    def bounds(self) -> tuple[list[float], list[float]]: ...
+    @property
+    def map(self) -> str | None: ...
+    @property
+    def cells(self) -> int | None: ...
+    @property
+    def cell(self) -> int | None: ...
+    def table(self) -> LabelledMdp: ...
+    def reset(self, seed: int, episode: int) -> None: ...
+    def step(self, action: int) -> bool: ...
+    @property
+    def labels(self) -> list[str]: ...
+    def vector(self) -> npt.NDArray[np.float32]: ...
+    def image(self) -> npt.NDArray[np.uint8]: ...
+
+@final
+class LabelledMdp:
+    def __new__(
+        cls,
+        signature: Signature,
+        labels: _Booleans,
+        outcomes: Sequence[Sequence[Sequence[tuple[float, int, float, bool]]]],
+        starts: Sequence[tuple[float, int]],
+    ) -> Self: ...
+    @property
+    def signature(self) -> Signature: ...
+    @property
+    def states(self) -> int: ...
+    @property
+    def actions(self) -> int: ...
+    def labels(self, state: int) -> list[str]: ...
+    def outcomes(self, state: int, action: int) -> list[tuple[float, int, float, bool]]: ...
+
+@final
+class QLearner:
+    def __new__(
+        cls,
+        machines: Sequence[BoundMachine],
+        table: LabelledMdp | None = None,
+        *,
+        states: int = 0,
+        actions: int = 0,
+        learning_rate: float = 0.5,
+        epsilon: float = 0.1,
+        discount: float = 0.9,
+        initial: float = 2.0,
+        crm: bool = True,
+        shaping: bool = False,
+        environment_reward: bool = False,
+        episode_steps: int = 1000,
+        seed: int = 0,
+    ) -> Self: ...
+    def run(
+        self, table: LabelledMdp, steps: int
+    ) -> tuple[
+        npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float64], _Booleans
+    ]: ...
+    def begin(self, state: int, labels: _Labels) -> None: ...
+    def act(self) -> int: ...
+    def learn(
+        self,
+        action: int,
+        state: int,
+        labels: _Labels,
+        *,
+        reward: float = 0.0,
+        terminated: bool = False,
+    ) -> tuple[int, int, float, bool] | None: ...
+    def cut_off(self) -> tuple[int, int, float, bool] | None: ...
+    @property
+    def states(self) -> int: ...
+    @property
+    def machines(self) -> list[BoundMachine]: ...
+    @property
+    def situations(self) -> list[tuple[int, str, list[str]]]: ...
+    @property
+    def situation(self) -> int | None: ...
+    def values(self, state: int, situation: int) -> npt.NDArray[np.float64]: ...
+
+def optimum(
+    table: LabelledMdp,
+    machines: Sequence[BoundMachine],
+    *,
+    epsilon: float = 0.1,
+    discount: float = 0.9,
+    environment_reward: bool = False,
+    episode_steps: int = 1000,
+    episodes: int = 1000,
+    seed: int = 0,
+) -> tuple[list[float], list[float]]: ...
+def learning_curve(
+    tasks: npt.NDArray[np.uint32],
+    steps: npt.NDArray[np.uint32],
+    rewards: npt.NDArray[np.float64],
+    optimum: Sequence[float],
+    window: int,
+    tick: int,
+) -> npt.NDArray[np.float64]: ...
 def run_command(args: list[str]) -> int: ...

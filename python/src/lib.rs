@@ -2,6 +2,7 @@
 //! rooms that Python sees. What can be said in Python itself stands in the folder `formrl` beside this one.
 
 mod batch;
+mod benchmarks;
 mod bound;
 mod cli;
 mod errors;
@@ -12,6 +13,7 @@ mod machine;
 mod monitor;
 mod policy;
 mod reach_avoid;
+mod tabular;
 mod trace;
 mod worlds;
 
@@ -25,6 +27,8 @@ mod native {
     const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use crate::batch::Monitors;
+    #[pymodule_export]
+    use crate::benchmarks::BenchmarkWorld;
     #[pymodule_export]
     use crate::bound::BoundMachine;
     #[pymodule_export]
@@ -41,6 +45,8 @@ mod native {
     use crate::policy::Policy;
     #[pymodule_export]
     use crate::reach_avoid::ReachAvoidPolicy;
+    #[pymodule_export]
+    use crate::tabular::{LabelledMdp, QLearner, learning_curve, optimum};
     #[pymodule_export]
     use crate::trace::{Recorder, Trace, TraceReader, read_signature, read_traces, write_traces};
     #[pymodule_export]

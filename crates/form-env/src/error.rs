@@ -36,6 +36,14 @@ pub enum Error {
     #[error("{0}")]
     Room(String),
 
+    /// A map of letters that cannot be read or drawn.
+    #[error("map: {0}")]
+    Map(String),
+
+    /// A table that is not a labelled MDP.
+    #[error("{0}")]
+    Table(String),
+
     /// No built-in task has this name.
     #[error("no task `{name}`: there are {known}; a file of your own ends in .toml")]
     UnknownTask {

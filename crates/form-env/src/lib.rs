@@ -6,8 +6,11 @@
 //!   [`Task::builtin`] has those of the paper, [`Task::open`] reads a file, [`Task::maps`] draws maps that can be solved.
 //!   [`GridWorld`] plays one world, [`GridWorlds`] many.
 //! - **Plans**: a [`Planner`] says which cells of a map to reach next, and which to avoid, so that a machine accepts.
+//! - **Benchmarks**: [`LetterWorld`] is Office, Craft and Letter world, [`WaterWorld`] the fourth; a [`Benchmark`] has tasks. A
+//!   [`LabelledMdp`] is a world as a table.
 //! - **Pictures**: a [`Frame`] is drawn as text, SVG or PNG, a [`Walk`] as an animated SVG or GIF.
 
+mod benchmarks;
 mod draw;
 mod env;
 mod error;
@@ -16,12 +19,17 @@ mod plan;
 mod tasks;
 mod vector;
 
+pub use benchmarks::letter_grid::LetterGrid;
+pub use benchmarks::letter_world::{LetterWorld, Naming};
+pub use benchmarks::tasks::Benchmark;
+pub use benchmarks::water::WaterWorld;
 pub use draw::animation::Walk;
 pub use draw::frame::Frame;
 pub use draw::palette::Rgb;
 pub use draw::text::Glyph;
 pub use env::checker::{CheckOptions, Violation, check_environment};
 pub use env::environment::Environment;
+pub use env::labelled_mdp::{LabelledMdp, Outcome};
 pub use env::random::{Random, Stream, generator};
 pub use env::spec::{Cell, Channel, EpisodeOutcome, Feature, Planes, Spec};
 pub use error::{Error, Result};
@@ -36,6 +44,7 @@ pub use plan::label_map::LabelMap;
 pub use plan::planner::{Plan, Planner};
 pub use tasks::builtin::builtin_tasks;
 pub use tasks::maps::{Maps, Split, Starts};
+pub use tasks::situations::{Next, Situations};
 pub use tasks::solution::{Shortest, shortest, solution};
 pub use tasks::task::{Task, TaskDescription};
 pub use tasks::world::{Actions, GridWorld, WorldOptions};

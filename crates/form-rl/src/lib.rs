@@ -21,6 +21,8 @@
 //! An [`AgentAssignment`] says which [`Agent`] acts in which state of a machine and what it observes; a [`Game`] steps many worlds
 //! with these agents; a [`Checkpoint`] is the file from which a run resumes.
 //!
+//! A [`QLearner`] is tabular Q-learning with counterfactual experience, an [`Optimum`] what it can reach.
+//!
 //! The same seed gives the same bits, with any number of threads.
 
 mod adam;
@@ -36,6 +38,7 @@ mod ppo;
 mod reach_avoid;
 mod rollout;
 mod speed;
+mod tabular;
 
 pub use adam::Adam;
 pub use advantage::{Trajectory, TrajectoryEnd, gae};
@@ -62,3 +65,6 @@ pub use rollout::game::{Collected, Game};
 pub use rollout::game_config::{Choice, Credit, Episode, GameConfig};
 pub use rollout::play::{PlayConfig, PlayProgress};
 pub use speed::Workload;
+pub use tabular::curve::learning_curve;
+pub use tabular::optimum::Optimum;
+pub use tabular::q_learning::{QEpisode, QLearner, QSettings};

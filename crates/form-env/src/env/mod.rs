@@ -3,5 +3,6 @@
 
 pub(crate) mod checker;
 pub(crate) mod environment;
+pub(crate) mod labelled_mdp;
 pub(crate) mod random;
 pub(crate) mod spec;

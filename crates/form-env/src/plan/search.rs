@@ -50,7 +50,7 @@ impl Search {
         let alike = Symmetry::of_labels(&machine, map, &contacts);
         Self {
             symmetry: Symmetry::of_places(&machine, map, &contacts),
-            situations: Situations::new(machine.clone(), map.labels.clone()),
+            situations: Situations::new(machine.clone(), map.labels.to_vec()),
             relaxed: Relaxed::new(alike, contacts.labels.clone()),
             contacts,
             machine,

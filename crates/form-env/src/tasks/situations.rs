@@ -12,7 +12,7 @@ use form_core::{AtomSet, BoundMachine, MachineStatus, Monitor, StateId};
 
 /// The result of an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub enum Next {
     /// The episode goes on in this situation.
     Situation(usize),
     /// The machine accepts.
@@ -23,29 +23,59 @@ pub(crate) enum Next {
 
 /// The situations that were discovered, by number.
 #[derive(Clone, Debug)]
-pub(crate) struct Situations {
+pub struct Situations {
     machine: Arc<BoundMachine>,
     /// What can be observed.
-    labels: Arc<[AtomSet]>,
+    labels: Vec<AtomSet>,
     monitors: Vec<Monitor>,
     numbers: HashMap<(StateId, AtomSet, AtomSet), usize>,
-    /// The result of an observation by situation and label, once it was computed.
-    after: Vec<Vec<Option<Next>>>,
+    /// The result and the reward of an observation by situation and label, once it was computed.
+    after: Vec<Vec<Option<(Next, f64)>>>,
 }
 
 impl Situations {
-    pub(crate) fn new(machine: Arc<BoundMachine>, labels: Arc<[AtomSet]>) -> Self {
+    /// No situation yet, of a machine that can observe these labels.
+    pub fn new(machine: Arc<BoundMachine>, labels: impl Into<Vec<AtomSet>>) -> Self {
         Self {
             machine,
-            labels,
+            labels: labels.into(),
             monitors: Vec::new(),
             numbers: HashMap::new(),
             after: Vec::new(),
         }
     }
 
+    /// The machine.
+    pub fn machine(&self) -> &BoundMachine {
+        &self.machine
+    }
+
+    /// The number of situations that were discovered.
+    pub fn len(&self) -> usize {
+        self.monitors.len()
+    }
+
+    /// Whether none was.
+    pub fn is_empty(&self) -> bool {
+        self.monitors.is_empty()
+    }
+
+    /// One more label that can be observed. It gets the next number.
+    pub fn add_label(&mut self, label: AtomSet) {
+        self.labels.push(label);
+        for after in &mut self.after {
+            after.push(None);
+        }
+    }
+
+    /// The situation before the first observation of an episode.
+    pub fn initial(&mut self) -> usize {
+        let monitor = Monitor::new(&self.machine);
+        self.of(&monitor)
+    }
+
     /// The number of the situation that a monitor is in.
-    pub(crate) fn of(&mut self, monitor: &Monitor) -> usize {
+    pub fn of(&mut self, monitor: &Monitor) -> usize {
         let machine = &*self.machine;
         let state = monitor.state();
         let progress = machine.progress_atoms(state);
@@ -70,23 +100,28 @@ impl Situations {
     }
 
     /// A monitor in this situation.
-    pub(crate) fn monitor(&self, situation: usize) -> &Monitor {
+    pub fn monitor(&self, situation: usize) -> &Monitor {
         &self.monitors[situation]
     }
 
     /// The result of observing the label of this number in a situation.
-    pub(crate) fn after(&mut self, situation: usize, label: usize) -> Next {
+    pub fn after(&mut self, situation: usize, label: usize) -> Next {
+        self.step(situation, label).0
+    }
+
+    /// The result of observing the label of this number in a situation, and the machine's reward for it.
+    pub fn step(&mut self, situation: usize, label: usize) -> (Next, f64) {
         if let Some(known) = self.after[situation][label] {
             return known;
         }
         let mut monitor = self.monitors[situation].clone();
-        monitor.observe(&self.machine, &self.labels[label]);
+        let step = monitor.observe(&self.machine, &self.labels[label]);
         let next = match self.machine.machine().status(monitor.state()) {
             MachineStatus::Accepted => Next::Completed,
             MachineStatus::Running => Next::Situation(self.of(&monitor)),
             MachineStatus::Rejected => Next::Over,
         };
-        self.after[situation][label] = Some(next);
-        next
+        self.after[situation][label] = Some((next, step.reward));
+        (next, step.reward)
     }
 }

@@ -95,7 +95,7 @@ impl<'a> Search<'a> {
         Self {
             task,
             contents: &map.contents,
-            situations: Situations::new(task.truth.clone(), task.labels.clone()),
+            situations: Situations::new(task.truth.clone(), task.labels.to_vec()),
             poses: 4 * task.room().walls().len(),
             came_from: Vec::new(),
             reached: 0,

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod benchmarks;
 mod checker;
 mod fuzz_laws;
 mod maps;

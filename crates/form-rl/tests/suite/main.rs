@@ -17,5 +17,6 @@ mod resume;
 mod samples;
 mod shapes;
 mod sparse;
+mod tabular;
 mod threads;
 mod weights;
