@@ -16,7 +16,7 @@ yours; `MachineWrapper` puts the two together, `formrl.tabular` learns them from
 >>> list(formrl.benchmarks.tasks("office"))
 ['coffee', 'mail', 'patrol', 'coffee-and-mail']
 
-With `letters=True`, atoms have the names of the published machine files of Toro Icarte et al. (`Machine.open("t1.txt")` reads
+With `letters=True`, atoms have the names of the published machine files of Toro Icarte et al. (`Machine.read("t1.txt")` reads
 them), and `map` is the text of a published Craft map.
 """
 

@@ -12,7 +12,7 @@ the window of a `forall`. Every step updates all situations of all tasks.
 >>> result.success(last=100) > 0.8
 True
 >>> round(tabular.optimum(table, coffee).rewards_per_step[0], 2)
-0.07
+0.05
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class QResult:
     def policy(self, situation: int) -> npt.NDArray[np.int64]:
         """The best action in every state, in a situation: see `learner.situations`."""
         values = [self.learner.values(state, situation) for state in range(self.learner.states)]
-        return np.argmax(values, axis=1).astype(np.int64)
+        return np.array([np.argmax(row) for row in values], np.int64)
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ def _in_environment(
         if episode is not None:
             episodes.append(episode)
             running = False
-    columns = list(zip(*episodes, strict=True)) or [[], [], [], []]
+    columns: Any = list(zip(*episodes, strict=True)) or [(), (), (), ()]
     return QResult(
         learner,
         np.array(columns[0], np.uint32),

@@ -204,7 +204,11 @@ impl QLearner {
         let (learner, table) = (&mut self.learner, &table.table);
         let interrupt: Mutex<Option<PyErr>> = Mutex::new(None);
         let stop = || {
-            let signal = Python::attach(Python::check_signals).err();
+            #[allow(
+                clippy::redundant_closure_for_method_calls,
+                reason = "the method is not general enough in its lifetime"
+            )]
+            let signal = Python::attach(|py| py.check_signals()).err();
             let stop = signal.is_some();
             *interrupt.lock().unwrap_or_else(PoisonError::into_inner) = signal;
             stop

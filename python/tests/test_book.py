@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 # What parts of this package stand on.
 PARTS = {
     "formrl.worlds": ["gymnasium"],
+    "formrl.benchmarks": ["gymnasium"],
     "formrl.wrappers": ["gymnasium"],
     "formrl.vector": ["gymnasium"],
     "formrl.pettingzoo": ["gymnasium", "pettingzoo"],
