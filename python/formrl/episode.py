@@ -61,6 +61,7 @@ class Episode:
         self.machine = machine
         self.gamma = gamma
         self.trusted = trusted
+        self.compress = machine.machine.steps == "changes"
         self.states: list[str] = machine.machine.states
         self.potentials = potentials(machine.machine)
         self.monitor = machine.monitor()
@@ -96,7 +97,7 @@ class Episode:
 
     def _observe(self, labels: Any) -> float:
         observed = self.machine.signature.decode(labels)
-        if observed and (not self.steps or observed != self.steps[-1]):
+        if not self.compress or observed and (not self.steps or observed != self.steps[-1]):
             self.steps.append(observed)
         return self.monitor.observe(labels).reward
 
@@ -117,7 +118,7 @@ class Episode:
 
     def trace(self, kind: str) -> Trace:
         """What was observed so far, as a trace that ended so."""
-        return Trace(kind, self.steps, self.machine.signature)
+        return Trace(kind, self.steps, self.machine.signature, self.compress)
 
 
 def nothing_known() -> Machine:

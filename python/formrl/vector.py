@@ -133,8 +133,8 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         was_over = self.monitors.over
         moved = ~begun
         observed = np.where(moved[:, None], labels, False)
-        self._record(observed)
-        steps = self.monitors.observe(observed)
+        self._record(observed, moved)
+        steps = self.monitors.observe(observed, mask=moved)
         kinds = np.full(self.num_envs, INCOMPLETE, dtype=object)
         if self._truth == "environment":
             kinds = np.where(moved, self._judge(transition), INCOMPLETE)
@@ -171,12 +171,14 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         for i in np.flatnonzero(begun):
             self._steps[i] = []
         labels = np.where(begun[:, None], labels, False)
-        self._record(labels)
-        self.monitors.observe(labels)
+        self._record(labels, begun)
+        self.monitors.observe(labels, mask=begun)
 
-    def _record(self, labels: npt.NDArray[np.bool_]) -> None:
+    def _record(self, labels: npt.NDArray[np.bool_], which: npt.NDArray[np.bool_]) -> None:
         """Notes what was observed; Python looks only at environments that have something new to say."""
         new = labels.any(axis=1) & (labels != self._newest).any(axis=1)
+        if self.machine.steps == "all":
+            new = which
         for i in np.flatnonzero(new):
             self._steps[i].append(self.signature.decode(labels[i]))
         self._newest[new] = labels[new]
@@ -194,7 +196,7 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
             return
         traces = np.full(self.num_envs, None, dtype=object)
         for i in np.flatnonzero(which):
-            traces[i] = Trace(str(kinds[i]), self._steps[i], self.signature)
+            traces[i] = Trace(str(kinds[i]), self._steps[i], self.signature, self.machine.steps == "changes")
         infos[key], infos[f"_{key}"] = traces, which.copy()
 
     def _labels(self, transition: Transition) -> npt.NDArray[np.bool_]:

@@ -83,6 +83,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
       is truncated with a counterexample, even where the environment ends as well. `"machine"`: the machine is the task, and its
       terminal states end episodes.
     - `judge`: what the environment says of the task at a step, see `judge`.
+    - `compress`: whether only changes of the labels count (`True`) or every step does (`False`); as the machine says if `None`.
 
     Every `info` has `labels` and `machine_state`; the one that ends an episode also `trace`, and `counterexample` if there is one.
     """
@@ -100,6 +101,7 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
         room: int | None = None,
         truth: Literal["environment", "machine"] = "environment",
         judge: Judge = judge,
+        compress: bool | None = None,
     ) -> None:
         # With these, `env.spec.make()` makes the same environment again, wrapped as this one is.
         gymnasium.utils.RecordConstructorArgs.__init__(
@@ -113,13 +115,14 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
             room=room,
             truth=truth,
             judge=judge,
+            compress=compress,
         )
         gymnasium.Wrapper.__init__(self, env)
         expect_choices(reward, truth, shaping)
         self.signature = signature_of(env, signature)
         self._label, self._judge = labels, judge
         self._reward, self._shaping, self._truth = reward, shaping, truth
-        self._how, self._room = observation, room
+        self._how, self._room, self._compress = observation, room, compress
         self._before: Any = None
         self._closed = False
         self.last_step: StepResult | None = None
@@ -128,6 +131,8 @@ class MachineWrapper(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.Reco
 
     def set_machine(self, machine: Machine) -> None:
         """Follows another machine from the next reset on. The observation space changes with it, unless there is `room`."""
+        if self._compress is not None:
+            machine = machine.with_steps("changes" if self._compress else "all")
         bound = machine.bind(self.signature)
         encoder = ObservationEncoder.of_states(self.env.observation_space, bound, self._how, self._room)
         self.episode = Episode(bound, self._shaping, trusted=self._truth == "machine")

@@ -91,18 +91,26 @@ impl Monitors {
         Self::start(machine, n)
     }
 
-    /// Takes one observation for every monitor, a row of booleans each; `out`, what an earlier call returned, is written to
-    /// and returned.
-    #[pyo3(signature = (labels, out=None))]
+    /// Takes one observation for every monitor, a row of booleans each, or for those that `mask` marks: the others stay. `out`, what
+    /// an earlier call returned, is written to and returned.
+    #[pyo3(signature = (labels, out=None, mask=None))]
     fn observe<'py>(
         &mut self,
         py: Python<'py>,
         labels: &Bound<'py, PyAny>,
         out: Option<Bound<'py, PyAny>>,
+        mask: Option<PyReadonlyArray1<'py, bool>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         static STEPS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let n = self.monitors.len();
         let table = self.labels_of(labels)?;
+        let mask = match &mask {
+            None => None,
+            Some(mask) => {
+                expect_rows("booleans in the mask", n, mask.len())?;
+                Some(mask.as_slice()?)
+            }
+        };
         let (columns, out) = match out {
             Some(out) => (columns_of(&out, n)?, Some(out)),
             None => (
@@ -124,6 +132,7 @@ impl Monitors {
                 bound: &self.bound,
                 ids: &self.ids,
                 labels: table.as_slice()?,
+                mask,
             };
             let (states, rewards) = (states.as_slice_mut()?, rewards.as_slice_mut()?);
             let (over, changed) = (over.as_slice_mut()?, changed.as_slice_mut()?);
@@ -304,6 +313,8 @@ struct Batch<'a> {
     bound: &'a form_core::BoundMachine,
     ids: &'a [AtomId],
     labels: &'a [bool],
+    /// Which monitors take their observation; without it, all.
+    mask: Option<&'a [bool]>,
 }
 
 impl Batch<'_> {
@@ -336,7 +347,10 @@ impl Batch<'_> {
                         }
                     }
                     let before = monitor.state();
-                    let step = monitor.observe(self.bound, &observation);
+                    let step = match self.mask.is_none_or(|mask| mask[chunk * AT_ONCE + i]) {
+                        true => monitor.observe(self.bound, &observation),
+                        false => form_core::Step::STAY,
+                    };
                     let state = monitor.state();
                     states[i] = state.index() as i32;
                     rewards[i] = step.reward;

@@ -93,7 +93,7 @@ fn core_class(error: &form_core::Error) -> Class {
     match error {
         Error::Within { source, .. } => core_class(source),
         Error::UnknownAtom { .. } | Error::NotInSignature { .. } => Class::Label,
-        Error::Json { .. } => Class::Trace,
+        Error::Json { .. } | Error::MixedSteps { .. } => Class::Trace,
         Error::Io { .. } => Class::File,
         Error::Limit { .. } => Class::Limit,
         Error::Machine { .. } | Error::Inexpressible { .. } => Class::Machine,

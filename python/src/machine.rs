@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use form_core::{
     CompareOptions, Comparison, Formula, GroundObservations, GroundOptions, NeverFires,
-    Observations, StateId, Undecided,
+    Observations, StateId, StepMode, Undecided,
 };
 use form_formats::{MachineFormat, ToroIcarteOptions, read_machine};
 use pyo3::exceptions::PyValueError;
@@ -57,7 +57,7 @@ impl Machine {
 #[pymethods]
 impl Machine {
     #[new]
-    #[pyo3(signature = (*, initial, edges, accepting, rejecting=None, name="machine", states=None))]
+    #[pyo3(signature = (*, initial, edges, accepting, rejecting=None, name="machine", states=None, steps="changes"))]
     fn new(
         initial: &str,
         edges: &Bound<'_, PyAny>,
@@ -65,10 +65,12 @@ impl Machine {
         rejecting: Option<&str>,
         name: &str,
         states: Option<Vec<String>>,
+        steps: &str,
     ) -> PyResult<Self> {
         let mut builder = form_core::Machine::builder(name)
             .initial(initial)
-            .accept(accepting);
+            .accept(accepting)
+            .step_mode(step_mode(steps)?);
         if let Some(rejecting) = rejecting {
             builder = builder.reject(rejecting);
         }
@@ -88,6 +90,18 @@ impl Machine {
         }
         let machine = builder.build().map_err(|error| errors::core(&error))?;
         Ok(Self::of(machine))
+    }
+
+    /// Which environment steps it observes: `"changes"` or `"all"`.
+    #[getter]
+    fn steps(&self) -> &'static str {
+        self.machine.step_mode().as_str()
+    }
+
+    /// The same machine, observing every change (`"changes"`) or every step (`"all"`).
+    fn with_steps(&self, steps: &str) -> PyResult<Self> {
+        let machine = (*self.machine).clone();
+        Ok(Self::of(machine.with_step_mode(step_mode(steps)?)))
     }
 
     /// Reads the `.form` text of a machine.
@@ -350,6 +364,10 @@ impl Machine {
             (self.to_json(),),
         ))
     }
+}
+
+fn step_mode(steps: &str) -> PyResult<StepMode> {
+    steps.parse().map_err(PyValueError::new_err::<String>)
 }
 
 /// Source, formula, target and reward of what stands for an edge.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use form_core::{AtomSet, Kind, TraceFile};
+use form_core::{AtomSet, Kind, StepMode, TraceFile, trace_header};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -19,8 +19,8 @@ use crate::logic::{Signature, texts, type_name};
 
 /// The observations of an episode and how it ended: `"goal"`, `"dead-end"` or `"incomplete"`.
 ///
-/// Empty observations are dropped, and equal ones in a row count once. Without a signature, what occurs is all that can be
-/// observed.
+/// Empty observations are dropped, and equal ones in a row count once, unless `compress` is false: then every step counts. Without a
+/// signature, what occurs is all that can be observed.
 ///
 /// >>> from formrl import Trace
 /// >>> trace = Trace("goal", [["yellow(o0)"], [], ["yellow(o0)"], ["goal"]])
@@ -50,10 +50,15 @@ impl Trace {
             ))
         })?;
         let kind: String = pair.get_item(0)?.extract()?;
-        Self::made(&kind, &pair.get_item(1)?, signature)
+        Self::made(&kind, &pair.get_item(1)?, signature, StepMode::Changes)
     }
 
-    fn made(kind: &str, steps: &Bound<'_, PyAny>, signature: Option<&Signature>) -> PyResult<Self> {
+    fn made(
+        kind: &str,
+        steps: &Bound<'_, PyAny>,
+        signature: Option<&Signature>,
+        mode: StepMode,
+    ) -> PyResult<Self> {
         let kind = kind_of(kind)?;
         if let Some(signature) = signature {
             let steps = (steps.try_iter()?)
@@ -61,7 +66,7 @@ impl Trace {
                 .collect::<PyResult<Vec<AtomSet>>>()?;
             return Ok(Self {
                 signature: signature.signature.clone(),
-                trace: form_core::Trace::new(kind, steps),
+                trace: form_core::Trace::with_mode(mode, kind, steps),
             });
         }
         let steps = (steps.try_iter()?)
@@ -74,7 +79,7 @@ impl Trace {
             .collect::<form_core::Result<Vec<AtomSet>>>()
             .map_err(core)?;
         Ok(Self {
-            trace: form_core::Trace::new(kind, steps),
+            trace: form_core::Trace::with_mode(mode, kind, steps),
             signature: Arc::new(signature),
         })
     }
@@ -89,16 +94,28 @@ impl Trace {
             .map(step)
             .collect::<form_core::Result<Vec<AtomSet>>>()
             .map_err(|error| errors::core(&error))?;
-        Ok(form_core::Trace::new(self.trace.kind(), steps))
+        let mode = self.trace.step_mode();
+        Ok(form_core::Trace::with_mode(mode, self.trace.kind(), steps))
     }
 }
 
 #[pymethods]
 impl Trace {
     #[new]
-    #[pyo3(signature = (kind, steps, signature=None))]
-    fn new(kind: &str, steps: &Bound<'_, PyAny>, signature: Option<&Signature>) -> PyResult<Self> {
-        Self::made(kind, steps, signature)
+    #[pyo3(signature = (kind, steps, signature=None, compress=true))]
+    fn new(
+        kind: &str,
+        steps: &Bound<'_, PyAny>,
+        signature: Option<&Signature>,
+        compress: bool,
+    ) -> PyResult<Self> {
+        Self::made(kind, steps, signature, mode_of(compress))
+    }
+
+    /// Whether only changes count; if not, every step does.
+    #[getter]
+    fn compress(&self) -> bool {
+        self.trace.step_mode() == StepMode::Changes
     }
 
     /// How it ended: `"goal"`, `"dead-end"` or `"incomplete"`.
@@ -125,8 +142,13 @@ impl Trace {
         self.trace.to_json(&self.signature)
     }
 
-    /// Whether a machine ends as the trace does, and not before.
+    /// Whether a machine ends as the trace does, and not before. Both must count every step, or every change.
     fn agrees(&self, machine: &BoundMachine) -> PyResult<bool> {
+        let mode = machine.bound.machine().step_mode();
+        let name = format!("the machine {}", machine.bound.machine().name());
+        (self.trace.step_mode())
+            .must_be(mode, "the trace", &name)
+            .map_err(|error| errors::core(&error))?;
         let trace = self.over(machine.bound.signature())?;
         Ok(trace.disagreement(&machine.bound).is_none())
     }
@@ -138,7 +160,9 @@ impl Trace {
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| {
             let other = other.get();
-            other.kind() == self.kind() && other.steps() == self.steps()
+            other.kind() == self.kind()
+                && other.steps() == self.steps()
+                && other.compress() == self.compress()
         })
     }
 
@@ -149,7 +173,12 @@ impl Trace {
     }
 
     fn __repr__(&self) -> String {
-        format!("Trace({:?}, {:?})", self.kind(), self.steps()).replace('"', "'")
+        let compress = if self.compress() {
+            ""
+        } else {
+            ", compress=False"
+        };
+        format!("Trace({:?}, {:?}{compress})", self.kind(), self.steps()).replace('"', "'")
     }
 
     #[allow(clippy::type_complexity, reason = "what pickle wants")]
@@ -158,10 +187,18 @@ impl Trace {
         py: Python<'py>,
     ) -> (
         Bound<'py, PyAny>,
-        (&'static str, Vec<Vec<String>>, Signature),
+        (&'static str, Vec<Vec<String>>, Signature, bool),
     ) {
-        let parts = (self.kind(), self.steps(), self.signature());
+        let parts = (self.kind(), self.steps(), self.signature(), self.compress());
         (py.get_type::<Self>().into_any(), parts)
+    }
+}
+
+fn mode_of(compress: bool) -> StepMode {
+    if compress {
+        StepMode::Changes
+    } else {
+        StepMode::All
     }
 }
 
@@ -170,7 +207,7 @@ fn kind_of(kind: &str) -> PyResult<Kind> {
         .map_err(|problem: String| errors::raise(Class::Trace, &problem, None, None, None))
 }
 
-/// Collects the observations of an episode, the one at reset included.
+/// Collects the observations of an episode, the one at reset included; all of them if `compress` is false.
 ///
 /// >>> from formrl import Recorder, Signature
 /// >>> recorder = Recorder(Signature(["yellow(o0)", "goal"]))
@@ -187,10 +224,11 @@ pub struct Recorder {
 #[pymethods]
 impl Recorder {
     #[new]
-    fn new(signature: Py<Signature>) -> Self {
+    #[pyo3(signature = (signature, compress=true))]
+    fn new(signature: Py<Signature>, compress: bool) -> Self {
         Self {
             signature,
-            recorder: form_core::Recorder::new(),
+            recorder: form_core::Recorder::with_mode(mode_of(compress)),
         }
     }
 
@@ -320,16 +358,17 @@ pub fn write_traces(
         } else {
             Out::Plain(file)
         };
-        if let Some(signature) = signature {
-            let atoms: Vec<String> = (signature.signature.atoms().iter())
-                .map(|atom| format!("\"{atom}\""))
-                .collect();
-            out.line(&format!("{{\"signature\":[{}]}}", atoms.join(",")))
-                .map_err(failed)?;
-        }
+        let mut mode = None;
         let mut count = 0;
         for trace in traces.try_iter()? {
             let trace = Trace::read(&trace?, signature)?;
+            if mode.is_none() {
+                header(&mut out, signature, trace.trace.step_mode()).map_err(failed)?;
+            }
+            let known = *mode.get_or_insert(trace.trace.step_mode());
+            (trace.trace.step_mode())
+                .must_be(known, "a trace", "the first trace")
+                .map_err(|error| errors::core(&error))?;
             let line = match signature {
                 Some(signature) => trace
                     .over(&signature.signature)?
@@ -339,9 +378,21 @@ pub fn write_traces(
             out.line(&line).map_err(failed)?;
             count += 1;
         }
+        if mode.is_none() {
+            header(&mut out, signature, StepMode::Changes).map_err(failed)?;
+        }
         out.finish().map_err(failed)?;
         Ok(count)
     })
+}
+
+/// The first line of a file, if it has something to say.
+fn header(out: &mut Out<'_>, signature: Option<&Signature>, mode: StepMode) -> std::io::Result<()> {
+    match (signature, mode) {
+        (Some(signature), mode) => out.line(&trace_header(&signature.signature, mode)),
+        (None, StepMode::All) => out.line("{\"steps\":\"all\"}"),
+        (None, StepMode::Changes) => Ok(()),
+    }
 }
 
 /// A trace file being written.

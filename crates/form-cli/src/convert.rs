@@ -12,16 +12,16 @@ use serde_json::json;
 
 use crate::{Answer, input, output};
 
-/// Convert a machine file (.form, .json, foreign .txt), or an event log (.csv, .xes) to traces
+/// Convert a machine file (.form, .json, foreign .txt, .ltlf), or an event log (.csv, .xes) to traces
 ///
-/// The format of the input is detected by its content, that of the output by its extension; a .txt output needs --to. Nothing in a
-/// file is ever evaluated. Notes on what a format leaves open go to standard error.
+/// The format of the input is detected by its content, LTLf by the extension .ltlf, that of the output by its extension; a .txt output
+/// needs --to. Nothing in a file is ever evaluated. Notes on what a format leaves open go to standard error.
 ///
 /// Of an event log each case becomes a trace, and each event the atom of its activity over its objects; the options name the columns of
 /// a .csv, or the attributes of a .xes.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form convert examples/toro_icarte_coffee.txt coffee.form\n  form convert examples/reference_green_but_one.txt -\n  form convert examples/all_yellow.form all_yellow.txt --to reference"
+    after_help = "Examples:\n  form convert examples/toro_icarte_coffee.txt coffee.form\n  form convert examples/reference_green_but_one.txt -\n  form convert examples/all_yellow.form all_yellow.txt --to reference\n  form convert examples/deliver.ltlf deliver.form"
 )]
 pub struct Args {
     /// The machine to convert: a file (`-` for standard input), or a task (see `form tasks`); or an event log

@@ -17,7 +17,7 @@ use tempfile::NamedTempFile;
 
 use crate::output;
 
-/// The machine of a file in any format (`.form`, JSON or a foreign one), or of a task.
+/// The machine of a file in any format (`.form`, JSON, LTLf or a foreign one), or of a task.
 pub fn machine(path: &Path) -> Result<Machine> {
     let (machine, notes) = machine_with_notes(path, &ToroIcarteOptions::default())?;
     for note in notes {
@@ -37,6 +37,7 @@ pub fn machine_with_notes(
     let text = text(path)?;
     let format = match path.extension() {
         Some(extension) if extension == "json" => MachineFormat::Json,
+        Some(extension) if extension == "ltlf" => MachineFormat::Ltlf,
         _ => MachineFormat::detect(&text),
     };
     let Converted { mut machine, notes } =

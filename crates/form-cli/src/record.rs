@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use anyhow::Result;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use form_core::trace_header;
 use form_env::{RandomWalks, Task};
-use serde_json::json;
 
 use crate::output::count;
 use crate::world::TaskName;
@@ -51,9 +51,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         max_episodes: args.episodes,
     };
     let recorded = walks.record(&task, interrupted)?;
-    let atoms = task.signature().atoms().iter();
-    let declared: Vec<String> = atoms.map(ToString::to_string).collect();
-    let mut text = json!({ "signature": declared }).to_string() + "\n";
+    let mut text = trace_header(task.signature(), task.step_mode()) + "\n";
     for trace in recorded.traces.values().flatten() {
         text += &trace.to_json(task.signature());
         text.push('\n');

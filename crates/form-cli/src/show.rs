@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use form_core::{Machine, Signature, to_dot, to_mermaid, to_svg, to_text};
-use form_formats::{to_asp, trace_to_asp};
+use form_formats::{read_ltlf, to_asp, trace_to_asp};
 
 use crate::{Answer, input, output};
 
@@ -14,11 +14,14 @@ use crate::{Answer, input, output};
 /// The ASP program derives `accepted` or `rejected` for the trace of --trace; clingo runs it.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form show examples/all_yellow.form\n  form show green-but-one -o green.svg\n  form show examples/all_yellow.form --format asp --trace examples/all_yellow.jsonl:2 | clingo"
+    after_help = "Examples:\n  form show examples/all_yellow.form\n  form show green-but-one -o green.svg\n  form show examples/all_yellow.form --format asp --trace examples/all_yellow.jsonl:2 | clingo\n  form show 'F(a & F b)' --ltlf"
 )]
 pub struct Args {
-    /// The machine: .form, .json, a .txt of the reference code or of Toro Icarte, or a task (see `form tasks`)
+    /// The machine: .form, .json, .ltlf, a .txt of the reference code or of Toro Icarte, or a task (see `form tasks`)
     machine: PathBuf,
+    /// The machine is a formula of LTLf, typed here: the smallest machine that accepts where it first holds
+    #[arg(long)]
+    ltlf: bool,
     /// The format [default: by the extension of the output file, else text]
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -53,8 +56,13 @@ enum Format {
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
-    output::refuse_overwriting(&args.machine, args.output.as_deref())?;
-    let machine = input::machine(&args.machine)?;
+    let machine = match args.ltlf {
+        true => formula(&args.machine)?,
+        false => {
+            output::refuse_overwriting(&args.machine, args.output.as_deref())?;
+            input::machine(&args.machine)?
+        }
+    };
     let format = match args.format {
         Some(format) => format,
         None if args.json => Format::Json,
@@ -73,6 +81,15 @@ pub fn run(args: &Args) -> Result<Answer> {
     };
     output::write(args.output.as_deref(), &text)?;
     Ok(Answer::Yes)
+}
+
+/// The machine of a formula of LTLf.
+fn formula(text: &Path) -> Result<Machine> {
+    let read = read_ltlf(&text.to_string_lossy())?;
+    for note in read.notes {
+        output::remark(&format!("note: {note}"));
+    }
+    Ok(read.machine)
 }
 
 fn format_of(output: Option<&Path>) -> Result<Format> {
@@ -108,6 +125,7 @@ fn asp(args: &Args, machine: &Machine) -> Result<String> {
         .or(traced.as_ref().map(|(path, _)| path.as_path()));
     let signature = match input::signature(given, &[])? {
         Some(signature) => Some(signature),
+        None if args.ltlf => None,
         None => input::signature_of_tasks(&[&args.machine])?,
     };
     if let Some(signature) = &signature {

@@ -92,6 +92,21 @@ pub enum Error {
         hint: String,
     },
 
+    /// Machines or traces of which one counts every step and the other every change.
+    #[error(
+        "{what} has `steps {steps}`, but {other} has `steps {other_steps}`: both must count every step, or every change"
+    )]
+    MixedSteps {
+        /// The first of them.
+        what: String,
+        /// What it counts: `all` or `changes`.
+        steps: &'static str,
+        /// The second.
+        other: String,
+        /// What that counts.
+        other_steps: &'static str,
+    },
+
     /// A conversion into a format that cannot express the machine.
     #[error("{place}: {problem}")]
     Inexpressible {

@@ -40,11 +40,12 @@ pub use machine::equivalence::{CompareOptions, Comparison, Difference, Reaction,
 pub use machine::ground::{GroundObservations, GroundOptions, ground};
 pub use machine::machine::{Edge, EdgeId, Machine, MachineStatus, StateId};
 pub use machine::observations::Observations;
-pub use machine::run::{Compressor, Monitor, Run, Step};
+pub use machine::run::{Monitor, Run, Step};
 pub use machine::satisfy::Buffer;
+pub use machine::step_mode::{Compressor, StepMode};
 pub use trace::dataset::{Contradiction, ContradictionReason, Dataset, Origin};
 pub use trace::file::TraceFile;
 pub use trace::recorder::Recorder;
 pub use trace::replay::{Counterexample, ExplainedStep, Replay, explain};
 pub use trace::signature_file::read_signature;
-pub use trace::trace::{Disagreement, Kind, Trace};
+pub use trace::trace::{Disagreement, Kind, Trace, trace_header};

@@ -100,6 +100,16 @@ pub enum Error {
         atom: String,
     },
 
+    /// A machine that observes every step, for which walking is not free.
+    #[error(
+        "the machine {machine} has `steps all`: the planner of reach-avoid policies needs one with `steps changes`, for which steps \
+         without labels change nothing; train policies for it instead"
+    )]
+    EveryStep {
+        /// Its name.
+        machine: String,
+    },
+
     /// A file that cannot be read.
     #[error("{path}: {source}")]
     Io {

@@ -5,10 +5,11 @@
 //! differently here, the machine comes with notes.
 
 use form_core::syntax::is_name_char;
-use form_core::{Machine, Result};
+use form_core::{Error, Machine, Result};
 
 use crate::Converted;
 use crate::literal::{significant_lines, without_bom};
+use crate::ltlf::read_ltlf;
 use crate::reference::{read_reference, write_reference};
 use crate::toro_icarte::{ToroIcarteOptions, read_toro_icarte, write_toro_icarte};
 
@@ -23,6 +24,8 @@ pub enum MachineFormat {
     Reference,
     /// Toro Icarte et al., both generations: numbered states, propositional formulae, reward functions.
     ToroIcarte,
+    /// A formula of LTLf, which is only read. Its content does not tell it from other texts: files end in `.ltlf`.
+    Ltlf,
 }
 
 impl MachineFormat {
@@ -60,7 +63,7 @@ impl MachineFormat {
 
     /// Whether it is one of the formats of others.
     pub fn is_foreign(self) -> bool {
-        matches!(self, Self::Reference | Self::ToroIcarte)
+        matches!(self, Self::Reference | Self::ToroIcarte | Self::Ltlf)
     }
 }
 
@@ -79,6 +82,7 @@ pub fn read_machine(
         MachineFormat::Json => Machine::from_json(text).map(own),
         MachineFormat::Reference => read_reference(text),
         MachineFormat::ToroIcarte => read_toro_icarte(text, options),
+        MachineFormat::Ltlf => read_ltlf(text),
     }
 }
 
@@ -89,6 +93,12 @@ pub fn write_machine(machine: &Machine, format: MachineFormat) -> Result<String>
         MachineFormat::Json => machine.to_json() + "\n",
         MachineFormat::Reference => write_reference(machine)?,
         MachineFormat::ToroIcarte => write_toro_icarte(machine)?,
+        MachineFormat::Ltlf => {
+            return Err(Error::Inexpressible {
+                place: format!("machine {}", machine.name()),
+                problem: "a machine cannot be written as a formula of LTLf".to_owned(),
+            });
+        }
     })
 }
 

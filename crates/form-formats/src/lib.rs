@@ -4,6 +4,7 @@
 //!   formats apart by content, [`read_machine`] and [`write_machine`] read and write any of them, this project's own
 //!   included. The errors are those of [`form_core`]: a mistake has its place in the text, and a machine that a format
 //!   cannot express is [`form_core::Error::Inexpressible`].
+//! - **Temporal logic**: [`read_ltlf`] makes the smallest machine of a formula of LTLf.
 //! - **Event logs**: [`read_csv_log`] and [`read_xes_log`] turn the cases of a log into traces.
 //! - **Answer set programs**: [`to_asp`], [`trace_to_asp`] and [`atom_to_asp`] write machines, traces and atoms in the
 //!   vocabulary of the paper, for clingo and ILASP.
@@ -12,12 +13,14 @@ mod asp;
 mod event_log;
 mod format;
 mod literal;
+mod ltlf;
 mod reference;
 mod toro_icarte;
 
 pub use asp::machine::{atom_to_asp, to_asp, trace_to_asp};
 pub use event_log::{EventLog, EventLogOptions, read_csv_log, read_xes_log};
 pub use format::{MachineFormat, read_machine, write_machine};
+pub use ltlf::read_ltlf;
 pub use reference::{read_reference, write_reference};
 pub use toro_icarte::{ToroIcarteOptions, Unmatched, read_toro_icarte, write_toro_icarte};
 

@@ -1,7 +1,7 @@
 //! From a configuration to a game that can be played: who acts in which machine state, and the options of the game.
 
 use anyhow::{Context, Result};
-use form_core::Machine;
+use form_core::{Machine, StepMode};
 use form_env::Worlds;
 use form_rl::{AgentAssignment, AssignmentMode, Game, GameConfig};
 
@@ -25,7 +25,18 @@ pub(crate) fn assignment<W: Worlds>(
             config.task
         )
     })?;
+    (machine.step_mode()).must_be(
+        worlds.step_mode(),
+        &format!("the machine {}", machine.name()),
+        &format!("the task {}", config.task),
+    )?;
     if let Some(policy) = reach_avoid_policy(config) {
+        if machine.step_mode() == StepMode::All {
+            return Err(form_env::Error::EveryStep {
+                machine: machine.name().to_owned(),
+            }
+            .into());
+        }
         return Ok(AgentAssignment::reach_avoid(bound, policy, worlds.spec()));
     }
     Ok(AgentAssignment::new(

@@ -76,7 +76,8 @@ impl Learner {
         learner
     }
 
-    /// Adds a trace; its number, or `None` for a duplicate.
+    /// Adds a trace; its number, or `None` for a duplicate. The machine observes every step if the traces have every step; traces of
+    /// both kinds are an error of [`learn`](Learner::learn).
     pub fn add(&mut self, trace: &Trace) -> Option<usize> {
         self.add_weighted(trace, 1)
     }
@@ -109,6 +110,7 @@ impl Learner {
 
     /// The smallest machine that is consistent with all traces added so far, or why there is none.
     pub fn learn(&mut self, limits: &Limits) -> Result<LearnOutcome> {
+        self.problem.traces.expect_one_mode()?;
         let contradictions = self.problem.traces.contradictions();
         if !contradictions.is_empty() {
             return Ok(LearnOutcome::Contradictory(contradictions.to_vec()));

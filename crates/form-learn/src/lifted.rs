@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use form_core::{
     Atom, AtomSet, Formula, GroundAtom, Kind, Machine, Name, QuantifiedAtom, Quantifier, Signature,
-    Term, Trace,
+    StepMode, Term, Trace,
 };
 
 use crate::error::{Error, Result};
@@ -57,6 +57,7 @@ type OwnAtom = (Name, Vec<(usize, usize)>);
 /// A trace over numbered objects.
 struct OwnTrace {
     kind: Kind,
+    mode: StepMode,
     steps: Vec<Vec<OwnAtom>>,
     /// The number of objects of each sort.
     objects: BTreeMap<usize, usize>,
@@ -97,6 +98,7 @@ impl Lifting {
         }
         self.traces.push(OwnTrace {
             kind: trace.kind(),
+            mode: trace.step_mode(),
             steps,
             objects,
         });
@@ -165,7 +167,7 @@ impl Lifting {
                 }
                 steps.push(observation);
             }
-            traces.push(Trace::new(trace.kind, steps));
+            traces.push(Trace::with_mode(trace.mode, trace.kind, steps));
         }
         Ok(LiftedTraces { signature, traces })
     }
@@ -281,7 +283,8 @@ pub fn unlift(machine: &Machine) -> Result<Machine> {
     let name = |state| machine.state_name(state);
     let mut builder = Machine::builder(machine.name())
         .initial(name(machine.initial()))
-        .accept(name(machine.accept()));
+        .accept(name(machine.accept()))
+        .step_mode(machine.step_mode());
     if let Some(reject) = machine.reject() {
         builder = builder.reject(name(reject));
     }

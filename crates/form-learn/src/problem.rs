@@ -145,6 +145,7 @@ impl Problem {
             rejecting: reached[1],
             reached,
             soft: false,
+            step_mode: self.traces.step_mode(),
             options: self.options.clone(),
         }
     }

@@ -1,6 +1,6 @@
 //! The shape of the machines that one encoding is about: the number of states, and which edges are possible.
 
-use form_core::{Formula, Machine};
+use form_core::{Formula, Machine, StepMode};
 
 use crate::options::Options;
 
@@ -15,6 +15,8 @@ pub(crate) struct Shape {
     pub(crate) reached: [bool; 2],
     /// Whether traces may be misjudged: then a run may end anywhere.
     pub(crate) soft: bool,
+    /// Which environment steps the machine observes: those of the traces.
+    pub(crate) step_mode: StepMode,
     pub(crate) options: Options,
 }
 
@@ -51,7 +53,8 @@ impl Shape {
         let mut builder = Machine::builder("learnt")
             .states((0..self.states + 1 + usize::from(rejecting)).map(name))
             .initial("u0")
-            .accept("u_acc");
+            .accept("u_acc")
+            .step_mode(self.step_mode);
         if rejecting {
             builder = builder.reject("u_rej");
         }

@@ -131,6 +131,7 @@ mod tests {
             rejecting: reached[1],
             reached,
             soft: false,
+            step_mode: form_core::StepMode::Changes,
             options: Options::default(),
         }
     }

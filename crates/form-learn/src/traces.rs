@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use form_core::{AtomSet, Kind, Trace};
+use form_core::{AtomSet, Kind, StepMode, Trace};
 
+use crate::error::Result;
 use crate::prefix_tree::Trie;
 use crate::vocabulary::ObservationId;
 
@@ -18,6 +19,10 @@ pub(crate) struct TraceSet {
     /// Finds duplicates and contradictions.
     prefixes: Trie<Prefix>,
     contradictions: Vec<(usize, usize)>,
+    /// Which environment steps the traces have: that of the first one.
+    mode: Option<StepMode>,
+    /// A trace that has other steps than the first one.
+    mixed: Option<StepMode>,
 }
 
 /// A node of the trie of all traces.
@@ -53,6 +58,8 @@ impl Default for TraceSet {
             weights: Vec::new(),
             prefixes: Trie::new(Prefix::default()),
             contradictions: Vec::new(),
+            mode: None,
+            mixed: None,
         }
     }
 }
@@ -60,6 +67,9 @@ impl Default for TraceSet {
 impl TraceSet {
     /// Adds a trace that was observed `weight` times; its number, or `None` for a duplicate.
     pub(crate) fn add(&mut self, trace: &Trace, weight: u64) -> Option<usize> {
+        if *self.mode.get_or_insert(trace.step_mode()) != trace.step_mode() {
+            self.mixed = Some(trace.step_mode());
+        }
         let steps: Vec<ObservationId> = trace.steps().iter().map(|o| self.number(o)).collect();
         let index = self.traces.len();
         let is_over = |kind: Kind| kind != Kind::Incomplete;
@@ -97,6 +107,19 @@ impl TraceSet {
     /// Pairs of traces that contradict each other; one that is over before the first observation is paired with itself.
     pub(crate) fn contradictions(&self) -> &[(usize, usize)] {
         &self.contradictions
+    }
+
+    /// Which environment steps the traces have.
+    pub(crate) fn step_mode(&self) -> StepMode {
+        self.mode.unwrap_or_default()
+    }
+
+    /// Refuses traces of which some count every step and others every change.
+    pub(crate) fn expect_one_mode(&self) -> Result<()> {
+        match self.mixed {
+            None => Ok(()),
+            Some(other) => Ok(other.must_be(self.step_mode(), "a trace", "the first trace")?),
+        }
     }
 
     /// How often a trace was added.
@@ -155,7 +178,7 @@ impl TraceSet {
     pub(crate) fn trace(&self, prefix: &TracePrefix) -> Trace {
         let steps = self.steps(prefix).iter();
         let steps = steps.map(|step| self.observations[*step as usize].clone());
-        Trace::new(prefix.kind, steps)
+        Trace::with_mode(self.step_mode(), prefix.kind, steps)
     }
 
     /// Kind and observations of the traces from number `from` on.

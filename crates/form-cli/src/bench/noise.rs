@@ -116,7 +116,7 @@ fn flip(traces: &mut [Trace], number: usize, random: &mut Random) -> BTreeSet<us
             .filter(|kind| *kind != traces[i].kind())
             .collect();
         if let Some(kind) = others.choose(random) {
-            traces[i] = Trace::new(*kind, traces[i].steps().to_vec());
+            traces[i] = Trace::with_mode(traces[i].step_mode(), *kind, traces[i].steps().to_vec());
         }
     }
     flipped

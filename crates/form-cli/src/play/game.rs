@@ -23,7 +23,7 @@ impl Game {
             map,
             machine,
             monitor,
-            recorder: Recorder::new(),
+            recorder: Recorder::default(),
             reward: 0.0,
         };
         game.begin(world, map);
@@ -35,7 +35,7 @@ impl Game {
         self.world = world;
         self.map = map;
         self.monitor.reset(&self.machine);
-        self.recorder = Recorder::new();
+        self.recorder = Recorder::with_mode(self.machine.machine().step_mode());
         self.reward = 0.0;
         self.observe();
     }

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::machine::{EdgeId, Machine, StateId};
+use super::step_mode::StepMode;
 use crate::error::Result;
 use crate::logic::atom::{Atom, Quantifier};
 use crate::logic::atom_set::{AtomId, AtomSet};
@@ -105,6 +106,7 @@ pub struct BoundMachine {
     outcomes: Vec<(StateId, f64)>,
     outgoing: Vec<Vec<EdgeId>>,
     progress: Vec<AtomSet>,
+    every_step: bool,
     /// The formulae of the edges, for the checks.
     formulae: Vec<BoundFormula>,
 }
@@ -148,6 +150,7 @@ impl BoundMachine {
             .map(|id| (machine.edge(id).to, machine.reward(id)))
             .collect();
         Ok(Self {
+            every_step: machine.step_mode() == StepMode::All,
             machine,
             signature,
             program,
@@ -162,6 +165,12 @@ impl BoundMachine {
     /// The machine.
     pub fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    /// Whether every environment step is an observation, an empty one too.
+    #[inline]
+    pub(crate) fn observes_every_step(&self) -> bool {
+        self.every_step
     }
 
     /// The signature it is bound to.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::machine::{Edge, Machine, StateId, place_of_edge};
+use super::step_mode::StepMode;
 use crate::error::{Error, Result};
 use crate::logic::atom::Name;
 use crate::logic::formula::Formula;
@@ -14,6 +15,13 @@ impl Machine {
             name: name.to_owned(),
             ..Draft::default()
         })
+    }
+
+    /// The same machine, observing these environment steps.
+    #[must_use]
+    pub fn with_step_mode(mut self, mode: StepMode) -> Self {
+        self.step_mode = mode;
+        self
     }
 
     /// The same machine with another name.
@@ -71,6 +79,12 @@ impl MachineBuilder {
         self
     }
 
+    /// Says which environment steps the machine observes; without it, every change.
+    pub fn step_mode(mut self, mode: StepMode) -> Self {
+        self.0.step_mode = Some(mode);
+        self
+    }
+
     /// Adds an edge with a formula in text form.
     pub fn edge(self, from: &str, to: &str, formula: &str) -> Result<Self> {
         let place = place_of_edge(self.0.edges.len(), from, to);
@@ -117,6 +131,8 @@ pub struct Draft<P> {
     pub accept: Option<(String, P)>,
     pub reject: Option<(String, P)>,
     pub edges: Vec<DraftEdge<P>>,
+    /// `None`: every change.
+    pub step_mode: Option<StepMode>,
 }
 
 /// An edge before validation.
@@ -138,6 +154,7 @@ impl<P> Default for Draft<P> {
             accept: None,
             reject: None,
             edges: Vec::new(),
+            step_mode: None,
         }
     }
 }
@@ -243,6 +260,7 @@ impl<P: Clone> Draft<P> {
             accept: accept_id,
             reject: reject_id,
             edges,
+            step_mode: self.step_mode.unwrap_or_default(),
         })
     }
 }

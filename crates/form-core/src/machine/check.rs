@@ -7,6 +7,7 @@ use super::bound::BoundMachine;
 use super::explore::{Explored, explore};
 use super::machine::{EdgeId, Machine, StateId};
 use super::satisfy::{Buffer, Satisfiable, find_buffer, find_first};
+use super::step_mode::StepMode;
 use crate::logic::atom::{Atom, GroundAtom, Name};
 use crate::logic::signature::Signature;
 
@@ -126,6 +127,10 @@ struct Runs<'a> {
 }
 
 impl Runs<'_> {
+    fn steps(&self) -> StepMode {
+        self.machine.machine().step_mode()
+    }
+
     fn find_overlaps(&self, findings: &mut Findings) {
         let edges = self.machine.outgoing(self.state);
         for (i, first) in edges.iter().enumerate() {
@@ -139,7 +144,7 @@ impl Runs<'_> {
 
     fn find_overlap(&self, first: EdgeId, second: EdgeId, findings: &mut Findings) {
         let both = [first, second].map(|edge| (self.machine.bound_formula(edge), true));
-        let witness = match find_buffer(&both, self.machine.signature()) {
+        let witness = match find_buffer(&both, self.machine.signature(), self.steps()) {
             Satisfiable::No => return,
             Satisfiable::Unknown => {
                 findings.undecided.push(Undecided::Overlap(first, second));
@@ -184,9 +189,9 @@ impl Runs<'_> {
                     .map(|e| (self.machine.bound_formula(*e), false)),
             );
             let signature = self.machine.signature();
-            match find_buffer(&wanted, signature) {
+            match find_buffer(&wanted, signature, self.steps()) {
                 Satisfiable::No => {
-                    let reason = match find_buffer(&[(formula, true)], signature) {
+                    let reason = match find_buffer(&[(formula, true)], signature, self.steps()) {
                         Satisfiable::No => NeverFires::Contradiction,
                         _ => NeverFires::Shadowed,
                     };
@@ -198,7 +203,10 @@ impl Runs<'_> {
                 // A buffer of one observation can occur in every run.
                 Satisfiable::Yes(_)
                     if !self.tracked
-                        || matches!(find_first(&wanted, signature), Satisfiable::Yes(_)) => {}
+                        || matches!(
+                            find_first(&wanted, signature, self.steps()),
+                            Satisfiable::Yes(_)
+                        ) => {}
                 _ => findings.undecided.push(Undecided::Fires(*edge)),
             }
         }

@@ -1,8 +1,8 @@
 //! Equivalence of two machines, decided exactly over a stated set of observations; if they differ, with a shortest trace.
 //!
-//! Breadth-first search over the product of the two machines on all compressed traces. A node has, for each machine, its state and
+//! Breadth-first search over the product of the two machines on all traces. A node has, for each machine, its state and
 //! the observed atoms that matter there, and the last observation where repeating it would matter: a compressed trace never
-//! repeats one.
+//! repeats one. Where every step counts, traces are not compressed.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -10,13 +10,14 @@ use super::bound::BoundMachine;
 use super::machine::{MachineStatus, StateId};
 use super::observations::Observations;
 use super::run::{Run, Step};
+use super::step_mode::StepMode;
 use crate::error::{Error, Result};
 use crate::logic::atom_set::AtomSet;
 
 /// The result of [`compare`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Comparison {
-    /// They behave alike on every compressed trace over the observations.
+    /// They behave alike on every trace over the observations.
     Equivalent {
         /// How many different observations were tried.
         observations: usize,
@@ -76,17 +77,23 @@ type Pair = ([(StateId, AtomSet); 2], Option<AtomSet>);
 /// A pair of runs, and the numbers of its predecessor and of the observation that led to it.
 type Reached = ([Run; 2], Option<(usize, usize)>);
 
-/// Compares two machines bound to the same signature.
+/// Compares two machines bound to the same signature. Both must count every step, or every change.
 pub fn compare(
     first: &BoundMachine,
     second: &BoundMachine,
     options: &CompareOptions,
 ) -> Result<Comparison> {
     let machines = [first, second];
+    let mode = first.machine().step_mode();
+    mode.must_be(
+        second.machine().step_mode(),
+        &format!("machine {}", first.machine().name()),
+        &format!("machine {}", second.machine().name()),
+    )?;
     let relevant = first.relevant_atoms().union(&second.relevant_atoms());
     let observations = options
         .observations
-        .enumerate(&relevant, first.signature())?;
+        .enumerate(&relevant, first.signature(), mode)?;
 
     // Breadth-first search over the product of the two machines. Each pair remembers its predecessor and the observation.
     let mut pairs: Vec<Reached> = vec![(machines.map(Run::new), None)];
@@ -130,8 +137,9 @@ pub fn compare(
             // The last observation is part of the node only if repeating it would do something.
             let mut again = runs.clone();
             let repeated = step_both(&mut again, machines, observation);
-            let matters = key(&again, machines) != key(&runs, machines)
-                || repeated.iter().any(|s| s.reward != 0.0);
+            let matters = mode == StepMode::Changes
+                && (key(&again, machines) != key(&runs, machines)
+                    || repeated.iter().any(|s| s.reward != 0.0));
             let last = matters.then_some(number);
             let pair = (key(&runs, machines), last.map(|i| observations[i].clone()));
             if known.insert(pair) {

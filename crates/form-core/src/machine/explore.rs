@@ -37,7 +37,7 @@ pub(crate) struct Explored {
 pub(crate) fn explore(machine: &BoundMachine, state: StateId) -> Option<Explored> {
     let tests = tests_of(machine, state);
     let classes = classes_of(&tests);
-    // With an atom that no test looks at, an observation can be non-empty and have no effect.
+    // With an atom that no test looks at, an observation can be non-empty and have no effect. Where every step counts, it may be empty.
     let spare =
         (machine.signature().ids()).find(|id| !tests.iter().any(|test| test.mask.contains(*id)));
     let mut explored = Explored::default();
@@ -58,7 +58,7 @@ pub(crate) fn explore(machine: &BoundMachine, state: StateId) -> Option<Explored
         }
         for number in 0..combinations {
             let mut newest = combination(&choices, number);
-            if newest.is_empty() {
+            if newest.is_empty() && !machine.observes_every_step() {
                 match spare {
                     Some(atom) => newest.insert(atom),
                     None => continue,

@@ -8,6 +8,7 @@
 //! u0 -> u1    : forall X. yellow(X)
 //! u1 -> u_acc : goal => 0.5
 //! ```
+//! A line `steps all` says that every environment step is an observation; without it, or with `steps changes`, every change is.
 //! A line `states u0, u1, …` declares the states; without it they are those that are mentioned, the initial one first and the
 //! terminal ones last.
 
@@ -16,6 +17,7 @@ use std::str::FromStr;
 
 use super::builder::{Draft, DraftEdge, check_machine_name};
 use super::machine::Machine;
+use super::step_mode::StepMode;
 use crate::error::{Error, Fault, Parsed, Result, Span, place};
 use crate::logic::atom::Name;
 use crate::logic::parse;
@@ -57,6 +59,16 @@ fn read(text: &str) -> Parsed<Machine> {
                     .filter(|name| !name.is_empty());
                 draft.states = Some(names.map(|name| (name.to_owned(), at(name))).collect());
             }
+            "steps" if draft.step_mode.is_some() => {
+                return Err(Fault::new(at(word), "`steps` is given twice"));
+            }
+            "steps" => {
+                let (mode, at) = one_word(rest, at(rest), "`all` or `changes` after `steps`")?;
+                draft.step_mode = Some(
+                    mode.parse()
+                        .map_err(|problem: String| Fault::new(at, problem))?,
+                );
+            }
             "initial" | "accept" | "reject" => {
                 let slot = match word {
                     "initial" => &mut draft.initial,
@@ -73,7 +85,7 @@ fn read(text: &str) -> Parsed<Machine> {
                 )?);
             }
             _ => {
-                let problem = "expected `machine`, `states`, `initial`, `accept`, `reject` or an edge `from -> to : formula`";
+                let problem = "expected `machine`, `states`, `steps`, `initial`, `accept`, `reject` or an edge `from -> to : formula`";
                 return Err(Fault::new(at(word), problem));
             }
         }
@@ -178,6 +190,9 @@ impl fmt::Display for Machine {
         writeln!(f, "accept  {}", self.state_name(self.accept()))?;
         if let Some(reject) = self.reject() {
             writeln!(f, "reject  {}", self.state_name(reject))?;
+        }
+        if self.step_mode() == StepMode::All {
+            writeln!(f, "steps   {}", self.step_mode())?;
         }
         let width = |end: fn(&super::machine::Edge) -> super::machine::StateId| {
             let widths = self

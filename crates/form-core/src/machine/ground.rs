@@ -79,7 +79,8 @@ pub fn ground(machine: &BoundMachine, options: &GroundOptions) -> Result<Machine
     }
     let mut builder = Machine::builder(&format!("{}_ground", lifted.name()))
         .initial(lifted.state_name(lifted.initial()))
-        .accept(lifted.state_name(lifted.accept()));
+        .accept(lifted.state_name(lifted.accept()))
+        .step_mode(lifted.step_mode());
     if let Some(reject) = lifted.reject() {
         builder = builder.reject(lifted.state_name(reject));
     }
@@ -213,7 +214,8 @@ impl Grounding<'_> {
         let mut wanted: Vec<(&BoundFormula, bool)> =
             edges.iter().map(|edge| (edge, false)).collect();
         wanted.push((&formula, true));
-        find_buffer(&wanted, signature) != Satisfiable::No
+        let steps = self.machine.machine().step_mode();
+        find_buffer(&wanted, signature, steps) != Satisfiable::No
     }
 
     /// Adds the edge, as parallel edges if its formula is a disjunction, unless it is contradictory.

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::builder::{Draft, DraftEdge};
 use super::machine::Machine;
+use super::step_mode::StepMode;
 use crate::error::{Fault, Parsed, Result, Span, place};
 use crate::logic::atom::Name;
 use crate::logic::parse;
@@ -26,6 +27,8 @@ struct JsonMachine<'a> {
     reject: Option<&'a RawValue>,
     #[serde(borrow)]
     edges: Vec<&'a RawValue>,
+    #[serde(borrow)]
+    steps: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -63,7 +66,7 @@ impl Machine {
                 json
             })
             .collect();
-        let json = serde_json::json!({
+        let mut json = serde_json::json!({
             "name": self.name(),
             "states": self.states().iter().map(Name::as_str).collect::<Vec<_>>(),
             "initial": name(self.initial()),
@@ -71,6 +74,9 @@ impl Machine {
             "reject": self.reject().map(name),
             "edges": edges,
         });
+        if self.step_mode() == StepMode::All {
+            json["steps"] = self.step_mode().as_str().into();
+        }
         json.to_string()
     }
 }
@@ -97,6 +103,7 @@ fn read(text: &str) -> Parsed<Machine> {
         accept: Some(string(json.accept)?),
         reject: json.reject.map(string).transpose()?,
         edges: json.edges.iter().map(edge).collect::<Parsed<_>>()?,
+        step_mode: json.steps.map(|raw| step_mode(raw, text)).transpose()?,
         ..Draft::default()
     };
     let mut whole = 0..1;
@@ -124,6 +131,12 @@ fn string(raw: &RawValue, text: &str) -> Parsed<(String, Span)> {
         Ok(string) => Ok((string, at)),
         Err(_) => Err(Fault::new(at, "expected a string")),
     }
+}
+
+fn step_mode(raw: &RawValue, text: &str) -> Parsed<StepMode> {
+    let (word, at) = string(raw, text)?;
+    word.parse()
+        .map_err(|problem: String| Fault::new(at, problem))
 }
 
 fn formula(raw: &RawValue, text: &str) -> Parsed<crate::Formula> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::step_mode::StepMode;
 use crate::logic::atom::{Atom, Name};
 use crate::logic::formula::Formula;
 
@@ -64,6 +65,7 @@ pub struct Machine {
     pub(super) accept: StateId,
     pub(super) reject: Option<StateId>,
     pub(super) edges: Vec<Edge>,
+    pub(super) step_mode: StepMode,
 }
 
 /// What being in a state means for a run.
@@ -178,6 +180,11 @@ impl Machine {
         format!("{}, {edges} edge{plural}", self.describe_states())
     }
 
+    /// Which environment steps it observes: every change, or every step.
+    pub fn step_mode(&self) -> StepMode {
+        self.step_mode
+    }
+
     /// The edges in declaration order.
     pub fn edges(&self) -> &[Edge] {
         &self.edges
@@ -218,9 +225,10 @@ impl Machine {
         all.filter(|atom| seen.insert(*atom)).collect()
     }
 
-    /// Edges without a positive atom: allowed, and probably a mistake.
+    /// Edges without a positive atom: allowed, and probably a mistake unless every step counts.
     pub fn edges_without_positive_atom(&self) -> Vec<EdgeId> {
         (self.edge_ids())
+            .filter(|_| self.step_mode == StepMode::Changes)
             .filter(|id| !self.edge(*id).formula.has_positive_atom())
             .collect()
     }

@@ -16,3 +16,4 @@ pub(crate) mod observations;
 pub(crate) mod one_line;
 pub(crate) mod run;
 pub(crate) mod satisfy;
+pub(crate) mod step_mode;

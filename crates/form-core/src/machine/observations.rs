@@ -1,5 +1,6 @@
 //! The sets of observations over which machines are grounded and compared.
 
+use super::step_mode::StepMode;
 use crate::error::{Error, Result};
 use crate::logic::atom_set::{AtomId, AtomSet};
 use crate::logic::signature::Signature;
@@ -7,9 +8,9 @@ use crate::logic::signature::Signature;
 /// Which observations can occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Observations {
-    /// Every non-empty set of atoms.
+    /// Every set of atoms; the empty one only where every step counts.
     All,
-    /// One atom at a time, as in the paper's grid world.
+    /// One atom at a time, as in the paper's grid world; or none where every step counts.
     Single,
     /// These, such as those of a trace file.
     Given(Vec<AtomSet>),
@@ -28,7 +29,7 @@ impl Observations {
         }
     }
 
-    /// Representatives of all observations, for machines that test only the relevant atoms.
+    /// Representatives of all observations, for machines that test only the relevant atoms and count these steps.
     ///
     /// Two atoms stand for all that are not relevant: one distinguishes an observation from an equal one before it, or makes an
     /// empty one non-empty; with the other, two such observations can follow each other.
@@ -36,7 +37,9 @@ impl Observations {
         &self,
         relevant: &AtomSet,
         signature: &Signature,
+        steps: StepMode,
     ) -> Result<Vec<AtomSet>> {
+        let empty = (steps == StepMode::All).then(AtomSet::new);
         let mut spare = signature.ids().filter(|id| !relevant.contains(*id));
         let mut atoms: Vec<AtomId> = relevant.iter().collect();
         atoms.extend(spare.next());
@@ -58,6 +61,7 @@ impl Observations {
                 };
                 let mut all: Vec<AtomSet> = (1..count)
                     .map(|bits| subset(bits).map(|(_, id)| *id).collect())
+                    .chain(empty)
                     .chain(second_spare)
                     .collect();
                 // Few atoms first: a shortest trace is then also a simple one.
@@ -66,11 +70,11 @@ impl Observations {
             }
             Self::Single => {
                 let one = atoms.iter().map(|id| AtomSet::from_iter([*id]));
-                Ok(one.chain(second_spare).collect())
+                Ok(empty.into_iter().chain(one).chain(second_spare).collect())
             }
             Self::Given(list) => {
-                let mut list: Vec<AtomSet> =
-                    list.iter().filter(|set| !set.is_empty()).cloned().collect();
+                let counts = |set: &&AtomSet| !set.is_empty() || empty.is_some();
+                let mut list: Vec<AtomSet> = list.iter().filter(counts).cloned().collect();
                 list.sort();
                 list.dedup();
                 Ok(list)

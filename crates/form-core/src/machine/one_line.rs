@@ -3,6 +3,7 @@
 //! Parts are separated by `;`:
 //! - a formula is the next link of a chain `u0 -> u1 -> … -> u_acc`;
 //! - `never FORMULA` adds an edge to `u_rej` from every state, before its other edges;
+//! - `steps all` makes every environment step an observation;
 //! - `from -> to : formula [=> reward]` is an edge as in a `.form` file, between states of the chain or others.
 
 use super::builder::{Draft, DraftEdge};
@@ -33,6 +34,7 @@ impl Machine {
 fn read(text: &str) -> Parsed<Machine> {
     let mut never = Vec::new();
     let mut links = 0;
+    let mut step_mode = None;
     let mut edges: Vec<DraftEdge<Span>> = Vec::new();
     for part in text.split(';') {
         let content = part.trim();
@@ -41,7 +43,10 @@ fn read(text: &str) -> Parsed<Machine> {
             let problem = "expected a formula, `never FORMULA` or an edge `from -> to : formula` between the `;`";
             return Err(Fault::new(place(text, part), problem));
         }
-        if content.contains("->") || content.contains('→') {
+        if let Some(word) = content.strip_prefix("steps ") {
+            let mode = word.trim().parse();
+            step_mode = Some(mode.map_err(|problem: String| Fault::new(at, problem))?);
+        } else if content.contains("->") || content.contains('→') {
             edges.push(edge(content, text)?);
         } else if let Some(rest) = content.strip_prefix("never ") {
             never.push((formula(rest, text)?, at));
@@ -92,6 +97,7 @@ fn read(text: &str) -> Parsed<Machine> {
         accept: Some((ACCEPT.to_owned(), whole.clone())),
         reject: rejects.then(|| (REJECT.to_owned(), whole.clone())),
         edges,
+        step_mode,
         ..Draft::default()
     };
     let machine = draft.validate(whole);

@@ -1,7 +1,8 @@
-//! Runs of a bound machine: state, buffer, and the compression of observations.
+//! Runs of a bound machine: state and buffer.
 
 use super::bound::BoundMachine;
 use super::machine::{EdgeId, StateId};
+use super::step_mode::Compressor;
 use crate::logic::atom_set::AtomSet;
 
 /// The effect of one observation.
@@ -56,10 +57,11 @@ impl Run {
     }
 
     /// The state-transition function (Algorithm 1): add the observation to the buffer, take the first edge whose
-    /// formula holds, and empty the buffer when the state changes. An empty observation does nothing.
+    /// formula holds, and empty the buffer when the state changes. Unless the machine observes every step, an empty observation
+    /// does nothing.
     #[inline]
     pub fn step(&mut self, machine: &BoundMachine, observation: &AtomSet) -> Step {
-        if observation.is_empty() {
+        if observation.is_empty() && !machine.observes_every_step() {
             return Step::STAY;
         }
         self.seen.union_with(observation);
@@ -80,32 +82,7 @@ impl Run {
     }
 }
 
-/// The compression of traces: empty observations are dropped, equal consecutive ones count once.
-///
-/// Recorder and runtime share it: a running machine never gets an observation that learning would have dropped.
-#[derive(Clone, Debug, Default)]
-pub struct Compressor {
-    last: AtomSet,
-}
-
-impl Compressor {
-    /// Whether the observation belongs to the compressed trace; remembers it if so.
-    #[inline]
-    pub fn admits(&mut self, observation: &AtomSet) -> bool {
-        let new = !observation.is_empty() && *observation != self.last;
-        if new {
-            self.last.copy_from(observation);
-        }
-        new
-    }
-
-    /// Forgets the last observation, for a new episode.
-    pub fn reset(&mut self) {
-        self.last.clear();
-    }
-}
-
-/// A run over raw observations, one per environment step, which it compresses.
+/// A run over raw observations, one per environment step, of which it takes those that count for the machine.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     run: Run,
@@ -115,12 +92,12 @@ pub struct Monitor {
 impl Monitor {
     /// A monitor at the initial state.
     pub fn new(machine: &BoundMachine) -> Self {
-        Self {
-            run: Run::new(machine),
-            compressor: Compressor {
-                last: AtomSet::with_room_for(machine.signature().len()),
-            },
-        }
+        Self::resumed(
+            machine,
+            machine.machine().initial(),
+            &AtomSet::new(),
+            &AtomSet::new(),
+        )
     }
 
     /// A monitor that goes on where another one stopped: with its [state](Self::state), the atoms [seen](Self::seen) there and the
@@ -131,11 +108,12 @@ impl Monitor {
         seen: &AtomSet,
         newest: &AtomSet,
     ) -> Self {
-        let mut monitor = Self::new(machine);
-        monitor.run.state = state;
-        monitor.run.seen.copy_from(seen);
-        monitor.compressor.last.copy_from(newest);
-        monitor
+        let mut run = Run::new(machine);
+        run.state = state;
+        run.seen.copy_from(seen);
+        let mode = machine.machine().step_mode();
+        let compressor = Compressor::resumed(mode, newest, machine.signature().len());
+        Self { run, compressor }
     }
 
     /// The current state.
@@ -151,7 +129,7 @@ impl Monitor {
 
     /// The last observation that was not dropped. Empty at the start of an episode.
     pub fn newest(&self) -> &AtomSet {
-        &self.compressor.last
+        self.compressor.last()
     }
 
     /// What one raw observation would do, without taking it.
@@ -167,7 +145,7 @@ impl Monitor {
     /// # Ok::<(), form_core::Error>(())
     /// ```
     pub fn peek(&self, machine: &BoundMachine, observation: &AtomSet) -> Step {
-        if observation.is_empty() || *observation == self.compressor.last {
+        if !self.compressor.would_admit(observation) {
             return Step::STAY;
         }
         let seen = self.run.seen.union(observation);

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use super::bound::{BoundFormula, BoundNode, Scope, Test};
+use super::step_mode::StepMode;
 use crate::logic::atom_set::{AtomId, AtomSet};
 use crate::logic::signature::Signature;
 
@@ -45,17 +46,31 @@ pub(crate) enum Satisfiable {
 /// The maximum number of conflicts.
 const BUDGET: usize = 50_000;
 
-/// Looks for a buffer with a non-empty newest observation on which each formula has the truth value beside it.
-pub(crate) fn find_buffer(wanted: &[(&BoundFormula, bool)], signature: &Signature) -> Satisfiable {
-    find(wanted, signature, false)
+/// Looks for a buffer on which each formula has the truth value beside it. The newest observation is not empty, unless every step
+/// counts.
+pub(crate) fn find_buffer(
+    wanted: &[(&BoundFormula, bool)],
+    signature: &Signature,
+    steps: StepMode,
+) -> Satisfiable {
+    find(wanted, signature, steps, false)
 }
 
 /// As [`find_buffer`], for buffers of a single observation.
-pub(crate) fn find_first(wanted: &[(&BoundFormula, bool)], signature: &Signature) -> Satisfiable {
-    find(wanted, signature, true)
+pub(crate) fn find_first(
+    wanted: &[(&BoundFormula, bool)],
+    signature: &Signature,
+    steps: StepMode,
+) -> Satisfiable {
+    find(wanted, signature, steps, true)
 }
 
-fn find(wanted: &[(&BoundFormula, bool)], signature: &Signature, first: bool) -> Satisfiable {
+fn find(
+    wanted: &[(&BoundFormula, bool)],
+    signature: &Signature,
+    steps: StepMode,
+    first: bool,
+) -> Satisfiable {
     let mut encoding = Encoding::default();
     for (formula, value) in wanted {
         let literal = encoding.formula(formula);
@@ -75,7 +90,8 @@ fn find(wanted: &[(&BoundFormula, bool)], signature: &Signature, first: bool) ->
     let spare = signature
         .ids()
         .find(|id| !encoding.newest.contains_key(id) && !encoding.seen.contains_key(id));
-    if spare.is_none() {
+    let may_be_empty = steps == StepMode::All;
+    if spare.is_none() && !may_be_empty {
         let any: Vec<Literal> = signature.ids().map(|id| encoding.newest(id)).collect();
         encoding.solver.add(&any);
     }
@@ -91,7 +107,7 @@ fn find(wanted: &[(&BoundFormula, bool)], signature: &Signature, first: bool) ->
                 chosen.map(|(id, _)| *id).collect()
             };
             let mut newest = members(&encoding.newest);
-            if newest.is_empty() {
+            if newest.is_empty() && !may_be_empty {
                 newest.extend(spare);
             }
             let seen = members(&encoding.seen).union(&newest);
@@ -413,7 +429,8 @@ mod tests {
         let bound = formulae
             .each_ref()
             .map(|f| BoundFormula::new(f, &signature).unwrap());
-        match find_buffer(&[(&bound[0], true), (&bound[1], true)], &signature) {
+        let both = [(&bound[0], true), (&bound[1], true)];
+        match find_buffer(&both, &signature, StepMode::Changes) {
             Satisfiable::Yes(buffer) => {
                 let list = [
                     buffer.seen.difference(&buffer.newest),
@@ -481,7 +498,7 @@ mod tests {
         let formula: Formula = text.join(" and ").parse().unwrap();
         let bound = BoundFormula::new(&formula, &signature).unwrap();
         assert_eq!(
-            find_buffer(&[(&bound, true)], &signature),
+            find_buffer(&[(&bound, true)], &signature, StepMode::Changes),
             Satisfiable::Unknown
         );
     }

@@ -8,6 +8,7 @@ use super::trace::{Kind, Trace};
 use crate::error::Result;
 use crate::logic::atom_set::AtomSet;
 use crate::logic::signature::Signature;
+use crate::machine::step_mode::StepMode;
 
 /// The file and line of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,6 +23,8 @@ pub struct Origin {
 #[derive(Clone, Debug)]
 pub struct Dataset {
     signature: Signature,
+    /// Which steps the traces have; that of the first file or trace.
+    mode: Option<StepMode>,
     files: Vec<String>,
     traces: Vec<(Origin, Trace)>,
     duplicates: Vec<(Origin, Origin)>,
@@ -55,6 +58,7 @@ impl Dataset {
     pub fn new(signature: Signature) -> Self {
         Self {
             signature,
+            mode: None,
             files: Vec::new(),
             traces: Vec::new(),
             duplicates: Vec::new(),
@@ -62,13 +66,26 @@ impl Dataset {
         }
     }
 
-    /// Reads a file into it; returns the file's index.
-    pub fn read(&mut self, file: TraceFile) -> Result<usize> {
+    /// Reads a file into it, whose traces must have the steps of the others; returns the file's index.
+    pub fn read(&mut self, mut file: TraceFile) -> Result<usize> {
+        self.expect_mode(file.step_mode()?, file.name())?;
         let index = self.add_file(file.name());
         for (line, trace) in file.traces(&self.signature)? {
             self.add(Origin { file: index, line }, trace);
         }
         Ok(index)
+    }
+
+    /// Refuses traces that have other steps than those before.
+    fn expect_mode(&mut self, mode: StepMode, what: &str) -> Result<()> {
+        let known = *self.mode.get_or_insert(mode);
+        let before = self.files.first().map_or("the data", String::as_str);
+        mode.must_be(known, what, before)
+    }
+
+    /// Which environment steps the traces have.
+    pub fn step_mode(&self) -> StepMode {
+        self.mode.unwrap_or_default()
     }
 
     /// Names a file that traces are [added](Dataset::add) from; its index.
@@ -79,6 +96,7 @@ impl Dataset {
 
     /// Adds a trace; `false` for a duplicate.
     pub fn add(&mut self, origin: Origin, trace: Trace) -> bool {
+        self.mode.get_or_insert(trace.step_mode());
         let ends = self.prefixes.insert(trace.steps(), self.traces.len());
         let twin = ends
             .iter()

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::archive::Gunzip;
-use super::line::{self, Line, LineFault, Sink};
+use super::line::{self, Header, Line, LineFault, Sink};
 use super::sink::{Collector, Interner};
 use super::trace::{Kind, Trace};
 use crate::error::{Error, Result};
 use crate::logic::atom_set::AtomSet;
 use crate::logic::signature::Signature;
+use crate::machine::step_mode::StepMode;
 
 /// A trace file being read.
 pub struct TraceFile {
@@ -25,8 +26,19 @@ pub struct TraceFile {
     /// The bytes after the last whole line.
     rest: Vec<u8>,
     finished: bool,
-    /// The atoms that the first line declares, once it has been read.
-    declared: Option<AtomSet>,
+    /// What the first line declares, once it has been read.
+    declared: Option<Declared>,
+    /// The first block, without the line that declares something, if nothing else of it was read yet.
+    first: Option<Block>,
+}
+
+/// What the first line of a file declares.
+#[derive(Clone, Default)]
+struct Declared {
+    /// The signature.
+    atoms: Option<HashSet<String>>,
+    /// Which environment steps the traces have.
+    steps: StepMode,
 }
 
 /// The size of a block of lines in bytes.
@@ -82,6 +94,7 @@ impl TraceFile {
             rest: Vec::new(),
             finished: false,
             declared: None,
+            first: None,
         })
     }
 
@@ -94,20 +107,19 @@ impl TraceFile {
     ///
     /// Reads no further than it has to.
     pub fn signature(mut self) -> Result<Signature> {
+        if let Some(atoms) = &self.declared()?.atoms {
+            return Signature::parse(atoms);
+        }
         let mut atoms: HashSet<String> = HashSet::new();
         loop {
-            let blocks = self.blocks(self.lines == 0)?;
+            let blocks = self.blocks()?;
             if blocks.is_empty() {
                 break;
             }
             // Not collected into one result, which could be that of any block: the first mistake is reported.
             let parts: Vec<Result<_>> = blocks.par_iter().map(Block::atoms).collect();
             for part in parts {
-                let (part, declared): (HashSet<String>, bool) = part?;
-                if declared {
-                    return Signature::parse(part);
-                }
-                atoms.extend(part);
+                atoms.extend(part?);
             }
         }
         Signature::parse(atoms)
@@ -115,17 +127,42 @@ impl TraceFile {
 
     /// Whether the first line declares the signature.
     pub fn declares_signature(mut self) -> Result<bool> {
-        let first = self.block()?;
-        Ok(first.is_some_and(|mut block| block.take_declaration().is_some()))
+        Ok(self.declared()?.atoms.is_some())
+    }
+
+    /// Which environment steps the traces have: those that the first line names, else every change.
+    pub fn step_mode(&mut self) -> Result<StepMode> {
+        Ok(self.declared()?.steps)
+    }
+
+    /// The file, if its traces have these steps; `what` has them too, and an error names it.
+    pub fn with_mode(mut self, mode: StepMode, what: &str) -> Result<Self> {
+        let steps = self.step_mode()?;
+        steps.must_be(mode, &self.name, what)?;
+        Ok(self)
+    }
+
+    /// What the first line declares.
+    fn declared(&mut self) -> Result<&Declared> {
+        if self.declared.is_none() {
+            let mut declared = Declared::default();
+            self.first = self.block()?;
+            if let Some(first) = self.first.as_mut() {
+                declared = first.take_declaration().unwrap_or_default();
+            }
+            self.declared = Some(declared);
+        }
+        Ok(self.declared.get_or_insert_default())
     }
 
     /// Every trace with its line, in the file's order.
-    pub fn traces(self, signature: &Signature) -> Result<Vec<(usize, Trace)>> {
+    pub fn traces(mut self, signature: &Signature) -> Result<Vec<(usize, Trace)>> {
         let mut all = Vec::new();
+        let mode = self.step_mode()?;
         self.for_each_block(
             signature,
             |traces: &mut Vec<_>, line, kind, steps| {
-                traces.push((line, Trace::new(kind, steps.iter().cloned())));
+                traces.push((line, Trace::with_mode(mode, kind, steps.iter().cloned())));
             },
             |traces| all.extend(traces),
         )?;
@@ -135,8 +172,9 @@ impl TraceFile {
     /// The next traces with their lines, in the file's order; none at its end. The signature must be the same in every call. Memory
     /// does not depend on the size of the file.
     pub fn next_traces(&mut self, signature: &Signature) -> Result<Vec<(usize, Trace)>> {
+        let mode = self.step_mode()?;
         let visit = |traces: &mut Vec<_>, line, kind, steps: &[AtomSet]| {
-            traces.push((line, Trace::new(kind, steps.iter().cloned())));
+            traces.push((line, Trace::with_mode(mode, kind, steps.iter().cloned())));
         };
         loop {
             let results = self.next_blocks(signature, &visit)?;
@@ -172,13 +210,14 @@ impl TraceFile {
     }
 
     /// The trace on a line, if there is one.
-    pub fn trace_on_line(self, wanted: usize, signature: &Signature) -> Result<Option<Trace>> {
+    pub fn trace_on_line(mut self, wanted: usize, signature: &Signature) -> Result<Option<Trace>> {
         let mut trace = None;
+        let mode = self.step_mode()?;
         self.for_each_block(
             signature,
             |found: &mut Option<Trace>, line, kind, steps| {
                 if line == wanted {
-                    *found = Some(Trace::new(kind, steps.iter().cloned()));
+                    *found = Some(Trace::with_mode(mode, kind, steps.iter().cloned()));
                 }
             },
             |found| trace = trace.take().or(found),
@@ -186,7 +225,7 @@ impl TraceFile {
         Ok(trace)
     }
 
-    /// Visits all traces on all cores: `visit` takes each trace (line, kind, compressed steps) with the result of its block so far,
+    /// Visits all traces on all cores: `visit` takes each trace (line, kind, the steps that count) with the result of its block so far,
     /// `finish` takes the results in the file's order. Memory does not depend on the number of traces.
     pub(crate) fn for_each_block<T: Default + Send>(
         mut self,
@@ -211,23 +250,21 @@ impl TraceFile {
         signature: &Signature,
         visit: &(impl Fn(&mut T, usize, Kind, &[AtomSet]) + Sync),
     ) -> Result<Vec<Result<T>>> {
-        let mut blocks = self.blocks(false)?;
-        if let Some(first) = blocks.first_mut().filter(|block| block.first_line == 1)
-            && let Some(atoms) = first.take_declaration()
-        {
-            // An atom that the signature lacks may be declared, but not observed.
-            self.declared = Some(
-                atoms
-                    .iter()
-                    .filter_map(|atom| signature.id_of_written(atom).ok())
-                    .collect(),
-            );
-        }
-        let declared = self.declared.as_ref();
+        let declared = self.declared()?;
+        let mode = declared.steps;
+        // An atom that the signature lacks may be declared, but not observed.
+        let known = |atoms: &HashSet<String>| -> AtomSet {
+            let known = atoms.iter();
+            known
+                .filter_map(|atom| signature.id_of_written(atom).ok())
+                .collect()
+        };
+        let declared = declared.atoms.as_ref().map(known);
+        let blocks = self.blocks()?;
         Ok((blocks.par_iter())
             .map(|block| {
                 let mut result = T::default();
-                let mut sink = Interner::new(signature, declared);
+                let mut sink = Interner::new(signature, declared.as_ref(), mode);
                 block.each_line(&mut sink, |line, parsed, sink| {
                     if let Line::Trace(kind) = parsed {
                         visit(&mut result, line, kind, &sink.steps);
@@ -239,13 +276,9 @@ impl TraceFile {
             .collect())
     }
 
-    /// The next blocks of lines, several per core; a single block if `one`.
-    fn blocks(&mut self, one: bool) -> Result<Vec<Block>> {
-        let count = if one {
-            1
-        } else {
-            4 * rayon::current_num_threads()
-        };
+    /// The next blocks of lines, several per core.
+    fn blocks(&mut self) -> Result<Vec<Block>> {
+        let count = 4 * rayon::current_num_threads();
         let mut blocks = Vec::new();
         // Blocks of ordinary lines have little more than `BLOCK` bytes. Of long lines fewer are read at a time.
         let mut room = count * 2 * BLOCK;
@@ -262,6 +295,9 @@ impl TraceFile {
     }
 
     fn block(&mut self) -> Result<Option<Block>> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
         let io = |name: &str, source| Error::Io {
             path: name.to_owned(),
             source,
@@ -318,10 +354,17 @@ impl Block {
             }
             let parsed =
                 line::parse(line, sink).map_err(|fault| self.located(number, line, fault))?;
-            if parsed == Line::Signature && number != 1 {
+            if let Line::Header(Header { signature, .. }) = parsed
+                && number != 1
+            {
+                let what = if signature {
+                    "the signature"
+                } else {
+                    "which steps count"
+                };
                 let fault = LineFault {
                     at: 0,
-                    problem: "only the first line may declare the signature".to_owned(),
+                    problem: format!("only the first line may declare {what}"),
                 };
                 return Err(self.located(number, line, fault));
             }
@@ -340,8 +383,8 @@ impl Block {
         }
     }
 
-    /// Removes the first line and returns the atoms it declares, if it declares the signature.
-    fn take_declaration(&mut self) -> Option<HashSet<String>> {
+    /// Removes the first line and returns what it declares, if it is no trace.
+    fn take_declaration(&mut self) -> Option<Declared> {
         let end = self
             .bytes
             .iter()
@@ -352,27 +395,28 @@ impl Block {
             first_line: 1,
             bytes: self.bytes[..end].to_vec(),
         };
+        let mut declared = None;
+        let read = first.each_line(&mut Collector::default(), |_, line, sink| {
+            if let Line::Header(header) = line {
+                declared = Some(Declared {
+                    atoms: header.signature.then(|| std::mem::take(&mut sink.atoms)),
+                    steps: header.steps.unwrap_or_default(),
+                });
+            }
+        });
         // A mistake in it is reported when the line is read as a trace.
-        let (atoms, true) = first.atoms().unwrap_or_default() else {
-            return None;
-        };
+        read.ok()?;
+        let declared = declared?;
         self.bytes.drain(..end);
         self.first_line = 2;
-        Some(atoms)
+        Some(declared)
     }
 
-    /// The atoms that occur, or the declared ones and `true`.
-    fn atoms(&self) -> Result<(HashSet<String>, bool)> {
+    /// The atoms that occur.
+    fn atoms(&self) -> Result<HashSet<String>> {
         let mut sink = Collector::default();
-        let mut is_declaration = false;
-        let mut declared = None;
-        self.each_line(&mut sink, |_, line, sink| {
-            if line == Line::Signature {
-                is_declaration = true;
-                declared = Some(std::mem::take(&mut sink.atoms));
-            }
-        })?;
-        Ok((declared.unwrap_or(sink.atoms), is_declaration))
+        self.each_line(&mut sink, |_, _, _| ())?;
+        Ok(sink.atoms)
     }
 }
 
@@ -433,9 +477,9 @@ mod tests {
         let long = " ".repeat(2 * many * BLOCK);
         let text = format!("{long}\n").repeat(3);
         let mut file = TraceFile::new("t", std::io::Cursor::new(text)).unwrap();
-        assert_eq!(file.blocks(false).unwrap().len(), 1);
+        assert_eq!(file.blocks().unwrap().len(), 1);
         let text = " \n".repeat(many * BLOCK);
         let mut file = TraceFile::new("t", std::io::Cursor::new(text)).unwrap();
-        assert_eq!(file.blocks(false).unwrap().len(), many);
+        assert_eq!(file.blocks().unwrap().len(), many);
     }
 }

@@ -10,6 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 
 use super::trace::Kind;
 use crate::error::Fault;
+use crate::machine::step_mode::StepMode;
 
 /// A consumer of the atoms of a line.
 pub(crate) trait Sink {
@@ -22,10 +23,19 @@ pub(crate) trait Sink {
 /// The content of a line, besides the atoms that went to the sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// A declaration of the signature, its atoms as one step.
-    Signature,
+    /// A declaration of the signature, its atoms as one step, or of which steps count, or of both.
+    Header(Header),
     /// A trace.
     Trace(Kind),
+}
+
+/// What the first line of a file declares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// Whether it declares the signature.
+    pub(crate) signature: bool,
+    /// Which environment steps its traces have.
+    pub(crate) steps: Option<StepMode>,
 }
 
 /// A mistake in a line, and its byte.
@@ -102,20 +112,19 @@ impl<'de, S: Sink> Visitor<'de> for LineVisitor<'_, '_, '_, S> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Line, A::Error> {
-        let (mut kind, mut steps, mut signature) = (None, false, false);
+        let (mut kind, mut steps, mut signature) = (None, None, false);
         while let Some(key) = map.next_key::<Field>()? {
             match key {
                 Field::Kind if kind.is_some() => return Err(A::Error::duplicate_field("kind")),
-                Field::Steps if steps => return Err(A::Error::duplicate_field("steps")),
+                Field::Steps if steps.is_some() => return Err(A::Error::duplicate_field("steps")),
                 Field::Signature if signature => {
                     return Err(A::Error::duplicate_field("signature"));
                 }
                 Field::Kind => kind = Some(map.next_value::<KindValue>()?.0),
                 Field::Steps => {
-                    map.next_value_seed(Steps {
+                    steps = Some(map.next_value_seed(Steps {
                         context: self.context,
-                    })?;
-                    steps = true;
+                    })?);
                 }
                 Field::Signature => {
                     map.next_value_seed(Atoms {
@@ -130,13 +139,23 @@ impl<'de, S: Sink> Visitor<'de> for LineVisitor<'_, '_, '_, S> {
             }
         }
         match (kind, steps, signature) {
-            (Some(kind), true, false) => Ok(Line::Trace(kind)),
-            (None, false, true) => Ok(Line::Signature),
+            (Some(kind), Some(StepsValue::List), false) => Ok(Line::Trace(kind)),
+            (None, None, true) => Ok(Line::Header(Header {
+                signature,
+                steps: None,
+            })),
+            (None, Some(StepsValue::Mode(mode)), _) => Ok(Line::Header(Header {
+                signature,
+                steps: Some(mode),
+            })),
             (_, _, true) => Err(A::Error::custom(
                 "a line is either a trace or a signature, not both",
             )),
             (None, ..) => Err(A::Error::missing_field("kind")),
-            (_, false, _) => Err(A::Error::missing_field("steps")),
+            (_, None, _) => Err(A::Error::missing_field("steps")),
+            (_, Some(_), _) => Err(A::Error::custom(
+                "the steps of a trace are a list; which steps count is said in the first line",
+            )),
         }
     }
 }
@@ -172,27 +191,35 @@ impl<'de> serde::Deserialize<'de> for KindValue {
     }
 }
 
-/// `[[atom, …], …]`
+/// The value of `steps`.
+enum StepsValue {
+    /// Those of a trace, which went to the sink.
+    List,
+    /// Which steps count, in the first line.
+    Mode(StepMode),
+}
+
+/// `[[atom, …], …]`, or `"all"` or `"changes"`.
 struct Steps<'c, 'l, 's, S> {
     context: &'c mut Context<'l, 's, S>,
 }
 
 impl<'de, S: Sink> DeserializeSeed<'de> for Steps<'_, '_, '_, S> {
-    type Value = ();
+    type Value = StepsValue;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<StepsValue, D::Error> {
+        deserializer.deserialize_any(self)
     }
 }
 
 impl<'de, S: Sink> Visitor<'de> for Steps<'_, '_, '_, S> {
-    type Value = ();
+    type Value = StepsValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of steps, each a list of atoms")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut steps: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut steps: A) -> Result<StepsValue, A::Error> {
         while steps
             .next_element_seed(Atoms {
                 context: self.context,
@@ -201,7 +228,11 @@ impl<'de, S: Sink> Visitor<'de> for Steps<'_, '_, '_, S> {
         {
             self.context.sink.end_of_step();
         }
-        Ok(())
+        Ok(StepsValue::List)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<StepsValue, E> {
+        text.parse().map(StepsValue::Mode).map_err(E::custom)
     }
 }
 

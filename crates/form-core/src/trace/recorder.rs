@@ -1,8 +1,8 @@
-//! Recording an episode as a compressed trace.
+//! Recording an episode as a trace.
 
 use super::trace::{Kind, Trace};
 use crate::logic::atom_set::AtomSet;
-use crate::machine::run::Compressor;
+use crate::machine::step_mode::{Compressor, StepMode};
 
 /// Records the observations of an episode, the one at reset included.
 #[derive(Clone, Debug, Default)]
@@ -12,9 +12,17 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder at the start of an episode.
+    /// A recorder of every change, at the start of an episode.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A recorder of the steps that count in this mode, at the start of an episode.
+    pub fn with_mode(mode: StepMode) -> Self {
+        Self {
+            compressor: Compressor::new(mode),
+            steps: Vec::new(),
+        }
     }
 
     /// Takes one observation; `true` if it became a step of the trace.
@@ -34,6 +42,10 @@ impl Recorder {
     /// The trace of the episode, which ended with `kind`; the recorder is ready for the next one.
     pub fn finish(&mut self, kind: Kind) -> Trace {
         self.compressor.reset();
-        Trace::new(kind, std::mem::take(&mut self.steps))
+        Trace::with_mode(
+            self.compressor.mode(),
+            kind,
+            std::mem::take(&mut self.steps),
+        )
     }
 }

@@ -13,7 +13,7 @@ use crate::machine::run::Run;
 pub struct Replay {
     /// Traces of each kind, in the order of [`Kind::ALL`].
     pub traces: [u64; 3],
-    /// The number of observations, compressed.
+    /// The number of observations that count.
     pub steps: u64,
     /// The number of traces that the machine is inconsistent with.
     pub disagreements: u64,
@@ -38,7 +38,9 @@ impl Replay {
     /// Replays the machine on every trace of a file and adds the results to those so far.
     pub fn add(&mut self, machine: &BoundMachine, file: TraceFile) -> Result<()> {
         let name = file.name().to_owned();
-        file.for_each_block(
+        let mode = machine.machine().step_mode();
+        let what = format!("machine {}", machine.machine().name());
+        file.with_mode(mode, &what)?.for_each_block(
             machine.signature(),
             |replay: &mut Self, line, kind, steps| replay.visit(machine, &name, line, kind, steps),
             |part| self.merge(part),
@@ -65,7 +67,7 @@ impl Replay {
             self.first.get_or_insert_with(|| Counterexample {
                 file: file.to_owned(),
                 line,
-                trace: Trace::new(kind, steps.iter().cloned()),
+                trace: Trace::with_mode(machine.machine().step_mode(), kind, steps.iter().cloned()),
                 disagreement,
             });
         }

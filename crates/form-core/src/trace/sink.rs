@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::logic::atom::GroundAtom;
 use crate::logic::atom_set::{AtomId, AtomSet};
 use crate::logic::signature::Signature;
-use crate::machine::run::Compressor;
+use crate::machine::step_mode::{Compressor, StepMode};
 
 /// Collects the different atoms.
 #[derive(Default)]
@@ -27,7 +27,7 @@ impl Sink for Collector {
     fn end_of_step(&mut self) {}
 }
 
-/// Turns atoms into compressed observations of a signature.
+/// Turns atoms into the observations of a signature that count.
 pub(crate) struct Interner<'a> {
     signature: &'a Signature,
     /// The atoms that the file's first line declares, if any.
@@ -40,12 +40,16 @@ pub(crate) struct Interner<'a> {
 }
 
 impl<'a> Interner<'a> {
-    pub(crate) fn new(signature: &'a Signature, declared: Option<&'a AtomSet>) -> Self {
+    pub(crate) fn new(
+        signature: &'a Signature,
+        declared: Option<&'a AtomSet>,
+        mode: StepMode,
+    ) -> Self {
         Self {
             signature,
             declared,
             others: HashMap::new(),
-            compressor: Compressor::default(),
+            compressor: Compressor::new(mode),
             current: AtomSet::with_room_for(signature.len()),
             steps: Vec::new(),
         }

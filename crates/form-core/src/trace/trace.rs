@@ -7,7 +7,8 @@ use crate::logic::atom_set::AtomSet;
 use crate::logic::signature::Signature;
 use crate::machine::bound::BoundMachine;
 use crate::machine::machine::MachineStatus;
-use crate::machine::run::{Compressor, Run};
+use crate::machine::run::Run;
+use crate::machine::step_mode::{Compressor, StepMode};
 
 /// How an episode ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,12 +60,13 @@ impl FromStr for Kind {
     }
 }
 
-/// A compressed sequence of observations, and how the episode ended.
+/// The observations of an episode, every change or every step, and how it ended.
 ///
 /// Every strict prefix of a trace is incomplete: the episode went on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Trace {
     kind: Kind,
+    mode: StepMode,
     steps: Vec<AtomSet>,
 }
 
@@ -82,12 +84,26 @@ pub struct Disagreement {
 impl Trace {
     /// Compresses the observations: empty ones are dropped, equal consecutive ones count once.
     pub fn new(kind: Kind, observations: impl IntoIterator<Item = AtomSet>) -> Self {
-        let mut compressor = Compressor::default();
+        Self::with_mode(StepMode::Changes, kind, observations)
+    }
+
+    /// Keeps the observations that count in this mode: as [`Trace::new`], or all.
+    pub fn with_mode(
+        mode: StepMode,
+        kind: Kind,
+        observations: impl IntoIterator<Item = AtomSet>,
+    ) -> Self {
+        let mut compressor = Compressor::new(mode);
         let steps = observations
             .into_iter()
             .filter(|o| compressor.admits(o))
             .collect();
-        Self { kind, steps }
+        Self { kind, mode, steps }
+    }
+
+    /// Which environment steps it has.
+    pub fn step_mode(&self) -> StepMode {
+        self.mode
     }
 
     /// How it ended.
@@ -95,12 +111,13 @@ impl Trace {
         self.kind
     }
 
-    /// The compressed observations.
+    /// The observations.
     pub fn steps(&self) -> &[AtomSet] {
         &self.steps
     }
 
-    /// The first inconsistency of a machine with the trace, if any.
+    /// The first inconsistency of a machine with the trace, if any. Both must count every step, or every change: see
+    /// [`StepMode::must_be`].
     pub fn disagreement(&self, machine: &BoundMachine) -> Option<Disagreement> {
         disagreement(machine, self.kind, &self.steps)
     }
@@ -116,7 +133,25 @@ impl Trace {
     }
 }
 
-/// As [`Trace::disagreement`], on compressed observations.
+/// The first line of a trace file: the signature and, where every step counts, which steps its traces have.
+///
+/// ```
+/// use form_core::{Signature, StepMode, trace_header};
+/// let signature = Signature::parse(["goal"])?;
+/// assert_eq!(trace_header(&signature, StepMode::Changes), r#"{"signature":["goal"]}"#);
+/// assert_eq!(trace_header(&signature, StepMode::All), r#"{"signature":["goal"],"steps":"all"}"#);
+/// # Ok::<(), form_core::Error>(())
+/// ```
+pub fn trace_header(signature: &Signature, mode: StepMode) -> String {
+    let atoms: Vec<String> = signature.atoms().iter().map(ToString::to_string).collect();
+    let mut header = serde_json::json!({ "signature": atoms });
+    if mode == StepMode::All {
+        header["steps"] = mode.as_str().into();
+    }
+    header.to_string()
+}
+
+/// As [`Trace::disagreement`], on the observations that count.
 pub(crate) fn disagreement(
     machine: &BoundMachine,
     kind: Kind,

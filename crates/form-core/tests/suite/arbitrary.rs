@@ -3,7 +3,7 @@
 //! Formulae and machines are over a given signature and always bind to it. The whole vocabulary has propositions, unary
 //! and binary predicates, so that quantified atoms with constants and repeated variables come up often.
 
-use form_core::{AtomId, AtomSet, Formula, GroundOptions, Machine, Signature, ground};
+use form_core::{AtomId, AtomSet, Formula, GroundOptions, Machine, Signature, StepMode, ground};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -126,7 +126,11 @@ fn draft(signature: &Signature, states: usize) -> impl Strategy<Value = Draft> +
     })
 }
 
-fn built(states: usize, edges: &[Draft]) -> Machine {
+fn step_mode() -> impl Strategy<Value = StepMode> {
+    prop_oneof![2 => Just(StepMode::Changes), 1 => Just(StepMode::All)]
+}
+
+fn built(states: usize, edges: &[Draft], mode: StepMode) -> Machine {
     let name = |i: usize| match i {
         i if i == states => "u_acc".to_owned(),
         i if i == states + 1 => "u_rej".to_owned(),
@@ -136,6 +140,7 @@ fn built(states: usize, edges: &[Draft]) -> Machine {
         .initial("u0")
         .accept("u_acc")
         .reject("u_rej")
+        .step_mode(mode)
         .states((0..states + 2).map(name));
     for edge in edges {
         builder = builder.edge_with(
@@ -154,8 +159,8 @@ pub fn machine(
     states: usize,
     edges: usize,
 ) -> impl Strategy<Value = Machine> + use<> {
-    prop::collection::vec(draft(signature, states), 0..=edges)
-        .prop_map(move |edges| built(states, &edges))
+    let edges = prop::collection::vec(draft(signature, states), 0..=edges);
+    (edges, step_mode()).prop_map(move |(edges, mode)| built(states, &edges, mode))
 }
 
 /// Machines as [`machine`] makes them; of some, all or some edges require that no earlier edge of their state holds.
@@ -170,7 +175,7 @@ pub fn guarded_machine(
         1 => prop::collection::vec(any::<bool>(), edges),
     ];
     let edges = prop::collection::vec(draft(signature, states), 2..=edges);
-    (edges, guarded).prop_map(move |(mut edges, guarded)| {
+    (edges, guarded, step_mode()).prop_map(move |(mut edges, guarded, mode)| {
         for i in (0..edges.len()).rev().filter(|i| guarded[*i]) {
             let (earlier, edge) = edges.split_at_mut(i);
             let edge = &mut edge[0];
@@ -179,7 +184,7 @@ pub fn guarded_machine(
                 .map(|other| other.formula.clone().negated());
             edge.formula = Formula::all(std::iter::once(edge.formula.clone()).chain(others));
         }
-        built(states, &edges)
+        built(states, &edges, mode)
     })
 }
 
@@ -228,8 +233,8 @@ pub fn machines(
     let first = prop::collection::vec(draft(signature, states), 1..=edges);
     let second = variation(signature, states, edges);
     let signature = signature.clone();
-    (first, second).prop_map(move |(mut edges, variation)| {
-        let first = built(states, &edges);
+    (first, second, step_mode()).prop_map(move |(mut edges, variation, mode)| {
+        let first = built(states, &edges, mode);
         match variation {
             Variation::Unrelated(others) => edges = others,
             Variation::Changed(i, edge) => *i.get_mut(&mut edges) = edge,
@@ -251,7 +256,7 @@ pub fn machines(
                 return (first, grounded);
             }
         }
-        (first, built(states, &edges))
+        (first, built(states, &edges, mode))
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use form_core::{
     AtomSet, BoundMachine, CompareOptions, Comparison, EdgeId, Formula, GroundObservations,
     GroundOptions, Kind, Machine, MachineStatus, Monitor, Notation, Observations, Recorder, Run,
-    Signature, StateId, Trace, check, compare, ground, satisfies,
+    Signature, StateId, StepMode, Trace, check, compare, ground, satisfies,
 };
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ impl<'a> Defined<'a> {
     }
 
     fn step(&mut self, observation: &AtomSet) -> (Option<EdgeId>, f64) {
-        if observation.is_empty() {
+        if observation.is_empty() && self.machine.machine().step_mode() == StepMode::Changes {
             return (None, 0.0);
         }
         self.buffer.push(observation.clone());
@@ -144,7 +144,8 @@ proptest! {
     #[test]
     fn monitor_and_recorder_compress_alike(machine in arbitrary::machine(&full_signature(), 3, 8), observations in arbitrary::observations(0..20)) {
         let machine = bind(&machine);
-        let (mut monitor, mut recorder) = (Monitor::new(&machine), Recorder::new());
+        let mode = machine.machine().step_mode();
+        let (mut monitor, mut recorder) = (Monitor::new(&machine), Recorder::with_mode(mode));
         for observation in &observations {
             // An environment repeats itself: each observation comes twice.
             for _ in 0..2 {
@@ -159,8 +160,12 @@ proptest! {
         }
         prop_assert_eq!(run.state(), monitor.state());
         prop_assert_eq!(run.seen(), monitor.seen());
-        // Compressing what is compressed changes nothing.
-        prop_assert_eq!(Trace::new(Kind::Incomplete, trace.steps().to_vec()), trace);
+        // Compressing what is compressed changes nothing; and where every step counts, nothing is lost.
+        prop_assert_eq!(Trace::with_mode(mode, Kind::Incomplete, trace.steps().to_vec()), trace.clone());
+        if mode == StepMode::All {
+            let twice: Vec<AtomSet> = observations.iter().flat_map(|o| [o.clone(), o.clone()]).collect();
+            prop_assert_eq!(trace.steps(), twice);
+        }
     }
 
     #[test]
@@ -202,7 +207,7 @@ proptest! {
         let holds = |edge: EdgeId, buffer: &[AtomSet]| satisfies(buffer, &machine.machine().edge(edge).formula, &signature);
         for overlap in &findings.overlaps {
             let buffer = [overlap.witness.seen.difference(&overlap.witness.newest), overlap.witness.newest.clone()];
-            prop_assert!(!overlap.witness.newest.is_empty());
+            prop_assert!(every_step(&machine) || !overlap.witness.newest.is_empty());
             prop_assert!(holds(overlap.first, &buffer) && holds(overlap.second, &buffer));
         }
         let found: BTreeSet<(EdgeId, EdgeId)> = findings.overlaps.iter().map(|o| (o.first, o.second)).collect();
@@ -229,14 +234,15 @@ proptest! {
         let signature = tiny_signature();
         let (first, second) = (first.bind(&signature).unwrap(), second.bind(&signature).unwrap());
         for observations in [Observations::All, Observations::Single] {
-            let alphabet: Vec<AtomSet> = subsets(&signature)
-                .filter(|o| observations == Observations::All || o.len() == 1)
+            let alphabet: Vec<AtomSet> = subsets(&first)
+                .filter(|o| observations == Observations::All || o.len() <= 1)
                 .collect();
             let shortest = shortest_difference(&first, &second, &alphabet);
             let options = CompareOptions { observations, ..CompareOptions::default() };
             match compare(&first, &second, &options).unwrap() {
                 Comparison::Different(difference) => {
-                    let trace = Trace::new(Kind::Incomplete, difference.trace.clone());
+                    let mode = first.machine().step_mode();
+                    let trace = Trace::with_mode(mode, Kind::Incomplete, difference.trace.clone());
                     prop_assert_eq!(trace.steps(), &difference.trace[..], "not compressed");
                     let (a, b) = (behaviour(&first, trace.steps()), behaviour(&second, trace.steps()));
                     let last = a.len() - 1;
@@ -353,10 +359,15 @@ fn tiny_signature() -> Signature {
     Signature::parse(["goal", "p(a)", "p(b)", "q(a)"]).unwrap()
 }
 
-/// Every non-empty observation.
-fn subsets(signature: &Signature) -> impl Iterator<Item = AtomSet> + use<> {
-    let ids: Vec<_> = signature.ids().collect();
-    (1..1_usize << ids.len()).map(move |bits| {
+fn every_step(machine: &BoundMachine) -> bool {
+    machine.machine().step_mode() == StepMode::All
+}
+
+/// Every observation that counts.
+fn subsets(machine: &BoundMachine) -> impl Iterator<Item = AtomSet> + use<> {
+    let ids: Vec<_> = machine.signature().ids().collect();
+    let first = usize::from(!every_step(machine));
+    (first..1_usize << ids.len()).map(move |bits| {
         ids.iter()
             .enumerate()
             .filter(|(i, _)| bits >> i & 1 == 1)
@@ -367,7 +378,7 @@ fn subsets(signature: &Signature) -> impl Iterator<Item = AtomSet> + use<> {
 
 fn overlaps_by_enumeration(machine: &BoundMachine) -> BTreeSet<(EdgeId, EdgeId)> {
     let mut found = BTreeSet::new();
-    let all: Vec<AtomSet> = subsets(machine.signature()).collect();
+    let all: Vec<AtomSet> = subsets(machine).collect();
     for newest in &all {
         for seen in all.iter().filter(|seen| newest.is_subset(seen)) {
             let buffer = [seen.clone(), newest.clone()];
@@ -396,7 +407,7 @@ fn overlaps_by_enumeration(machine: &BoundMachine) -> BTreeSet<(EdgeId, EdgeId)>
 
 /// The edges that fire in some run, by walking through every run.
 fn firing_by_enumeration(machine: &BoundMachine) -> BTreeSet<EdgeId> {
-    let observations: Vec<AtomSet> = subsets(machine.signature()).collect();
+    let observations: Vec<AtomSet> = subsets(machine).collect();
     let mut fired = BTreeSet::new();
     for state in machine.machine().state_ids() {
         let mut visited = HashSet::from([AtomSet::new()]);
@@ -416,7 +427,7 @@ fn firing_by_enumeration(machine: &BoundMachine) -> BTreeSet<EdgeId> {
     fired
 }
 
-/// The length of a shortest compressed trace that tells the machines apart, by going through every pair of runs.
+/// The length of a shortest trace that tells the machines apart, by going through every pair of runs.
 fn shortest_difference(
     first: &BoundMachine,
     second: &BoundMachine,
@@ -426,7 +437,7 @@ fn shortest_difference(
     let mut visited = HashSet::new();
     while let Some((a, b, last, length)) = open.pop_front() {
         for (i, observation) in alphabet.iter().enumerate() {
-            if last == Some(i) {
+            if last == Some(i) && !every_step(first) {
                 continue;
             }
             let (mut a, mut b) = (a.clone(), b.clone());

@@ -10,3 +10,4 @@ mod laws;
 mod machines;
 mod regressions;
 mod size;
+mod steps;

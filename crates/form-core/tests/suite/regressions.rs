@@ -13,7 +13,7 @@ use super::fuzz_laws;
 type Law = fn(&[u8]);
 
 /// Targets whose laws and kept inputs are in the tests of other crates.
-const ELSEWHERE: [&str; 3] = ["foreign_reference", "foreign_toro_icarte", "tasks"];
+const ELSEWHERE: [&str; 4] = ["foreign_reference", "foreign_toro_icarte", "ltlf", "tasks"];
 
 /// The law of a fuzz target.
 fn law_of(target: &str) -> Option<Law> {

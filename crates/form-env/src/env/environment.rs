@@ -1,6 +1,6 @@
 //! The interface of a labelled environment (the paper's Section 2: an MDP and a labelling function).
 
-use form_core::{AtomId, AtomSet, Signature};
+use form_core::{AtomId, AtomSet, Signature, StepMode};
 use rand::Rng;
 
 use super::spec::{Cell, EpisodeOutcome, Spec};
@@ -38,6 +38,11 @@ pub trait Environment: Send + Sync {
 
     /// Writes the observation: [`Spec::planes_len`] bytes and [`Spec::vector_len`] numbers.
     fn observe(&self, planes: &mut [u8], vector: &mut [f32]);
+
+    /// Which steps machines and traces of the environment have: every change of the labels, or every step.
+    fn step_mode(&self) -> StepMode {
+        StepMode::Changes
+    }
 
     /// The cell of the object of an atom, if the environment knows it. With it, progress towards a `forall` can be encoded as an
     /// image plane of the missing objects, for any number of them.

@@ -11,13 +11,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use form_core::{BoundMachine, MachineStatus, Monitor};
+use form_core::{BoundMachine, MachineStatus, Monitor, StepMode};
 
 use super::contacts::Place;
 use super::label_map::LabelMap;
 use super::search::Search;
 use crate::env::random::{Stream, generator};
 use crate::env::spec::Cell;
+use crate::error::{Error, Result};
 use crate::grid::reach_avoid::ReachAvoid;
 use crate::grid::room::CellNumber;
 use crate::tasks::situations::Next;
@@ -43,7 +44,7 @@ pub struct Plan {
 /// use form_env::{Planner, Split, Task};
 /// let task = Task::builtin("all-yellow")?;
 /// let map = task.map(7, Split::Training, 0)?;
-/// let mut planner = Planner::new(task.truth().clone().into(), task.label_map(&map));
+/// let mut planner = Planner::new(task.truth().clone().into(), task.label_map(&map))?;
 /// let plan = planner.plan(&Monitor::new(task.truth()), form_env::Cell { x: 1, y: 1 });
 /// assert_eq!(plan.observations_left, Some(3));
 /// # Ok::<(), form_env::Error>(())
@@ -59,15 +60,21 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// A planner for a machine over the signature of the map. It need not be the machine that defines the task.
-    pub fn new(machine: Arc<BoundMachine>, map: LabelMap) -> Self {
-        Self {
+    /// A planner for a machine over the signature of the map. It need not be the machine that defines the task. Fails for one that
+    /// observes every step.
+    pub fn new(machine: Arc<BoundMachine>, map: LabelMap) -> Result<Self> {
+        if machine.machine().step_mode() == StepMode::All {
+            return Err(Error::EveryStep {
+                machine: machine.machine().name().to_owned(),
+            });
+        }
+        Ok(Self {
             search: Search::new(machine.clone(), &map),
             map,
             machine,
             numbers: HashMap::new(),
             plans: Vec::new(),
-        }
+        })
     }
 
     /// The machine.

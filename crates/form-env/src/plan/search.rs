@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use form_core::{BoundMachine, Monitor};
+use form_core::{BoundMachine, Monitor, StepMode};
 
 use super::contacts::{Contacts, Place};
 use super::label_map::LabelMap;
@@ -48,10 +48,15 @@ impl Search {
     pub(super) fn new(machine: Arc<BoundMachine>, map: &LabelMap) -> Self {
         let contacts = Contacts::new(map);
         let alike = Symmetry::of_labels(&machine, map, &contacts);
+        let mut labels = contacts.labels.clone();
+        if machine.machine().step_mode() == StepMode::All {
+            // The first label is empty.
+            labels.push(0);
+        }
         Self {
             symmetry: Symmetry::of_places(&machine, map, &contacts),
             situations: Situations::new(machine.clone(), map.labels.to_vec()),
-            relaxed: Relaxed::new(alike, contacts.labels.clone()),
+            relaxed: Relaxed::new(alike, labels),
             contacts,
             machine,
             nodes: HashMap::new(),

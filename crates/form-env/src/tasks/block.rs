@@ -1,6 +1,6 @@
 //! The state of several grid worlds as a struct of arrays, and their common step. A single world is a block of one.
 
-use form_core::Monitor;
+use form_core::{Monitor, StepMode};
 
 use super::task::Task;
 use crate::env::spec::EpisodeOutcome;
@@ -69,12 +69,15 @@ impl Block {
         self.maps[i] = map;
         self.episodes[i] = episode;
         self.monitors[i].reset(task.truth());
+        // Nothing is observed at the start, which counts where every step does.
+        self.monitors[i].observe(task.truth(), &task.labels[usize::from(NOTHING)]);
     }
 
-    /// One step in every world of the block: walk, then the ground truth where something was observed, then the clock.
+    /// One step in every world of the block: walk, then the ground truth where it may change, then the clock.
     pub(crate) fn step(&mut self, task: &Task, maps: &[Map], actions: &[u8]) {
         let walls = task.room().walls();
         let limit = task.steps();
+        let every_step = task.step_mode() == StepMode::All;
         for (i, action) in actions.iter().enumerate() {
             self.observed[i] = NOTHING;
             if self.outcomes[i].is_over() {
@@ -88,7 +91,7 @@ impl Block {
             self.directions[i] = pose.direction;
             self.observed[i] = observed;
             self.steps[i] += 1;
-            if observed != NOTHING {
+            if every_step || observed != NOTHING {
                 let monitor = &mut self.monitors[i];
                 monitor.observe(task.truth(), &task.labels[usize::from(observed)]);
                 self.outcomes[i] = task.outcome(monitor.state());

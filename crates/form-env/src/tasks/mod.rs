@@ -3,6 +3,7 @@
 
 pub(crate) mod block;
 pub(crate) mod builtin;
+mod every_step;
 pub(crate) mod file;
 pub(crate) mod maps;
 pub(crate) mod room_file;

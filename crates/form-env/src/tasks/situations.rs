@@ -1,6 +1,6 @@
 //! Situations: everything that the rest of an episode depends on, apart from the agent's pose. That is the machine's state, the atoms
-//! that its `forall`s have seen, and the newest observation where its repetition matters (equal consecutive observations count
-//! once).
+//! that its `forall`s have seen, and the newest observation where its repetition matters (unless every step counts, equal
+//! consecutive observations count once).
 //!
 //! Situations are few, 65 for six yellow checkpoints, so they are numbered on discovery and their transitions are tabulated:
 //! searches work on integers.
@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use form_core::{AtomSet, BoundMachine, MachineStatus, Monitor, StateId};
+use form_core::{AtomSet, BoundMachine, MachineStatus, Monitor, StateId, StepMode};
 
 /// The result of an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,11 +80,13 @@ impl Situations {
         let state = monitor.state();
         let progress = machine.progress_atoms(state);
         let seen = monitor.seen().intersection(progress);
-        // The newest observation does not count again. That makes no difference where it would change nothing if it did.
+        // With every change, the newest observation does not count again. That makes no difference where it would change nothing
+        // if it did; and where every step counts, it counts again.
+        let every_step = machine.machine().step_mode() == StepMode::All;
         let mut again = Monitor::resumed(machine, state, &seen, &AtomSet::new());
         again.observe(machine, monitor.newest());
         let same = again.state() == state && again.seen().intersection(progress) == seen;
-        let newest = match same {
+        let newest = match same || every_step {
             true => AtomSet::new(),
             false => monitor.newest().clone(),
         };

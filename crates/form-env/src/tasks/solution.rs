@@ -3,7 +3,7 @@
 //! Breadth-first search over pairs of a pose and a [situation](super::situations), which is everything else that the rest of the
 //! episode depends on.
 
-use form_core::Monitor;
+use form_core::{Monitor, StepMode};
 
 use super::situations::{Next, Situations};
 use super::task::Task;
@@ -111,6 +111,7 @@ impl<'a> Search<'a> {
             return End::Limit { steps: 1 };
         };
         self.visit(start, start << 2);
+        let every_step = self.task.step_mode() == StepMode::All;
         let (mut front, mut next) = (vec![start], Vec::new());
         for steps in 1.. {
             for here in front.drain(..) {
@@ -125,7 +126,7 @@ impl<'a> Search<'a> {
                         *action as u8,
                     );
                     let outcome = match observed {
-                        NOTHING => Next::Situation(situation),
+                        NOTHING if !every_step => Next::Situation(situation),
                         label => self.situations.after(situation, usize::from(label)),
                     };
                     let after = match outcome {

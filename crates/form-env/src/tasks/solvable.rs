@@ -3,12 +3,13 @@
 //! Between two objects the agent walks through empty cells, where nothing is observed. So a walk is, for the machine, a sequence of
 //! objects, each reached from the one before without touching a third: both border on the same region of empty cells, or on each
 //! other. The search states are pairs of an object and a run of the machine. Lava ends the episode and is never entered. The limit
-//! of steps is ignored.
+//! of steps is ignored. Machines that observe every step have a [search of their own](super::every_step).
 
 use std::collections::HashSet;
 
-use form_core::{AtomSet, Run, StateId};
+use form_core::{AtomSet, Run, StateId, StepMode};
 
+use super::every_step;
 use super::task::Task;
 use crate::env::spec::EpisodeOutcome;
 use crate::grid::map::{Content, NOTHING};
@@ -19,6 +20,9 @@ const MOST_STEPS: usize = 20_000;
 
 /// The cells, in order, from which the task can be completed.
 pub(crate) fn starts(task: &Task, contents: &[Content]) -> Vec<CellNumber> {
+    if task.step_mode() == StepMode::All {
+        return every_step::starts(task, contents);
+    }
     let places = Places::new(task, contents);
     let solvable: Vec<bool> = (places.bordering.iter())
         .map(|objects| can_be_completed(task, &places, objects))

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use form_core::{
-    Atom, AtomId, AtomSet, BoundMachine, Machine, MachineStatus, QuantifiedAtom, Quantifier,
-    Signature, StateId,
+    Atom, AtomId, AtomSet, BoundMachine, Machine, MachineStatus, Monitor, QuantifiedAtom,
+    Quantifier, Signature, StateId, StepMode,
 };
 
 use crate::env::spec::EpisodeOutcome;
@@ -96,6 +96,7 @@ impl Task {
         legend.sort_by_key(|object| signature.id_of_text(&object.atom()));
         let truth = (description.machine.bind(&signature))
             .map_err(|error| (Field::Machine, error.to_string()))?;
+        check_episodes_begin(&truth)?;
         check_lava_ends_it(&truth, &signature)?;
         let labels = std::iter::once(AtomSet::new())
             .chain(signature.ids().map(|id| AtomSet::from_iter([id])))
@@ -157,6 +158,11 @@ impl Task {
     /// The ground truth, bound to the signature.
     pub fn truth(&self) -> &BoundMachine {
         &self.truth
+    }
+
+    /// Which environment steps its machine observes.
+    pub fn step_mode(&self) -> StepMode {
+        self.truth.machine().step_mode()
     }
 
     /// The maximum number of steps per episode.
@@ -252,6 +258,20 @@ fn has_many_maps(description: &TaskDescription) -> bool {
     maps >= FEW_MAPS
 }
 
+/// Where every step counts, the empty observation at the start must not end the episode.
+fn check_episodes_begin(truth: &BoundMachine) -> Result<(), Fault> {
+    let mut monitor = Monitor::new(truth);
+    monitor.observe(truth, &AtomSet::new());
+    match truth.machine().is_terminal(monitor.state()) {
+        false => Ok(()),
+        true => {
+            let problem =
+                "the machine ends an episode before its first step, when nothing is observed yet";
+            Err((Field::Machine, problem.to_owned()))
+        }
+    }
+}
+
 /// Lava ends an episode, so the machine must be terminal after it: from every state, with every buffer.
 ///
 /// What a machine does depends on what was seen through its `forall`s alone, so it is enough to try every set of them that can
@@ -262,9 +282,11 @@ fn check_lava_ends_it(truth: &BoundMachine, signature: &Signature) -> Result<(),
         return Ok(());
     };
     let machine = truth.machine();
-    let next = |state: StateId, newest: AtomId, complete: &AtomSet| {
-        let newest = AtomSet::from_iter([newest]);
-        let edge = truth.choose(state, &newest, &complete.union(&newest));
+    let every_step = machine.step_mode() == StepMode::All;
+    let nothing = every_step.then(AtomSet::new);
+    let single = |id: AtomId| AtomSet::from_iter([id]);
+    let next = |state: StateId, newest: &AtomSet, complete: &AtomSet| {
+        let edge = truth.choose(state, newest, &complete.union(newest));
         edge.map_or(state, |edge| truth.outcome(edge).0)
     };
     for state in (machine.state_ids()).filter(|state| !machine.is_terminal(*state)) {
@@ -288,9 +310,10 @@ fn check_lava_ends_it(truth: &BoundMachine, signature: &Signature) -> Result<(),
                 complete.union_with(atoms);
             }
             let rests = chosen == 0
-                || (signature.ids())
-                    .any(|atom| atom != lava && next(state, atom, &complete) == state);
-            if rests && !machine.is_terminal(next(state, lava, &complete)) {
+                || (signature.ids().filter(|atom| *atom != lava).map(single))
+                    .chain(nothing.clone())
+                    .any(|newest| next(state, &newest, &complete) == state);
+            if rests && !machine.is_terminal(next(state, &single(lava), &complete)) {
                 let problem = format!(
                     "lava ends an episode, but in state `{name}` the machine goes on: give it an edge `{name} -> u_rej : lava` to a rejecting state"
                 );

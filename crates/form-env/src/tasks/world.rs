@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use form_core::{AtomId, AtomSet, Monitor, Signature};
+use form_core::{AtomId, AtomSet, Monitor, Signature, StepMode};
 use rand::{Rng, RngExt};
 
 use super::block::Block;
@@ -212,6 +212,10 @@ impl Environment for GridWorld {
 
     fn labels(&self) -> &AtomSet {
         &self.task.labels[usize::from(self.state.observed[0])]
+    }
+
+    fn step_mode(&self) -> StepMode {
+        self.task.step_mode()
     }
 
     fn observe(&self, planes: &mut [u8], _vector: &mut [f32]) {

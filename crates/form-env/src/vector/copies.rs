@@ -1,6 +1,6 @@
 //! Many copies of one environment of any sort.
 
-use form_core::{AtomId, AtomSet, Signature};
+use form_core::{AtomId, AtomSet, Signature, StepMode};
 use rayon::prelude::*;
 
 use super::worlds::{Worlds, check_actions};
@@ -85,6 +85,10 @@ impl<E: Environment> Worlds for Copies<E> {
 
     fn labels(&self, world: usize) -> &AtomSet {
         self.copies[world].environment.labels()
+    }
+
+    fn step_mode(&self) -> StepMode {
+        self.copies[0].environment.step_mode()
     }
 
     fn observe(&self, world: usize, planes: &mut [u8], vector: &mut [f32]) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use form_core::{AtomId, AtomSet, Signature};
+use form_core::{AtomId, AtomSet, Signature, StepMode};
 use rayon::prelude::*;
 
 use super::map_order::map_of;
@@ -247,6 +247,10 @@ impl Worlds for GridWorlds {
     fn labels(&self, world: usize) -> &AtomSet {
         let (block, i) = self.place(world);
         &self.task.labels[usize::from(block.observed[i])]
+    }
+
+    fn step_mode(&self) -> StepMode {
+        self.task.step_mode()
     }
 
     fn observe(&self, world: usize, planes: &mut [u8], _vector: &mut [f32]) {

@@ -64,12 +64,15 @@ impl RandomWalks {
             episodes: 0,
         };
         let mut random = generator(self.seed, Stream::Other(0));
-        let mut recorders = vec![Recorder::new(); WORLDS];
+        let mut recorders = vec![Recorder::with_mode(task.step_mode()); WORLDS];
+        let mut begins = [true; WORLDS];
         let mut actions = [0; WORLDS];
         while recorded.episodes < self.max_episodes && !recorded.has(self.each) && !stop() {
-            // The observation at the start of an episode belongs to its trace; the recorder drops repetitions.
+            // The observation at the start of an episode belongs to its trace.
             for (world, recorder) in recorders.iter_mut().enumerate() {
-                recorder.observe(worlds.labels(world));
+                if std::mem::take(&mut begins[world]) {
+                    recorder.observe(worlds.labels(world));
+                }
             }
             for action in &mut actions {
                 *action = random.random_range(0..worlds.actions().len() as u8);
@@ -82,6 +85,7 @@ impl RandomWalks {
                     continue;
                 }
                 recorded.episodes += 1;
+                begins[world] = true;
                 let trace = recorder.finish(outcome.kind());
                 let traces = recorded.traces.entry(outcome.kind()).or_default();
                 if traces.len() < self.each {

@@ -1,6 +1,6 @@
 //! The interface of many worlds that are stepped together.
 
-use form_core::{AtomId, AtomSet, Signature};
+use form_core::{AtomId, AtomSet, Signature, StepMode};
 use rayon::prelude::*;
 
 use crate::env::spec::{Cell, EpisodeOutcome, Spec};
@@ -37,6 +37,11 @@ pub trait Worlds: Send + Sync {
 
     /// The atoms that the last step of a world, or the start of its episode, made true.
     fn labels(&self, world: usize) -> &AtomSet;
+
+    /// Which steps machines and traces of the worlds have: every change of the labels, or every step.
+    fn step_mode(&self) -> StepMode {
+        StepMode::Changes
+    }
 
     /// Writes the observation of one world: [`Spec::planes_len`] bytes and [`Spec::vector_len`] numbers.
     fn observe(&self, world: usize, planes: &mut [u8], vector: &mut [f32]);

@@ -200,7 +200,7 @@ proptest! {
         let planned = small_task(MACHINES[machine], lava);
         let machine = Arc::new(planned.truth().machine().bind(task.signature()).unwrap());
         let naive = Naive { machine: &machine, map: &map };
-        let mut planner = Planner::new(machine.clone(), map.clone());
+        let mut planner = Planner::new(machine.clone(), map.clone()).unwrap();
         let mut random = generator(seed, Stream::Other(1));
         let free: Vec<Cell> = (1..5).flat_map(|x| (1..4).map(move |y| Cell { x, y }))
             .filter(|cell| map.label(*cell).is_empty()).collect();
@@ -225,7 +225,7 @@ proptest! {
         let (task, map) = any_map(0, seed);
         let machine = small_task(MACHINES[machine], 0).truth().machine().clone();
         let machine = Arc::new(machine.bind(task.signature()).unwrap());
-        let mut planner = Planner::new(machine.clone(), map.clone());
+        let mut planner = Planner::new(machine.clone(), map.clone()).unwrap();
         let naive = Naive { machine: &machine, map: &map };
         let mut cell = (1..5).flat_map(|x| (1..4).map(move |y| Cell { x, y }))
             .find(|cell| map.label(*cell).is_empty()).unwrap();
@@ -259,7 +259,8 @@ fn objects_that_nothing_tells_apart_count_as_one() {
     .unwrap();
     for number in 0..10 {
         let map = task.map(7, Split::Training, number).unwrap();
-        let mut planner = Planner::new(Arc::new(task.truth().clone()), task.label_map(&map));
+        let mut planner =
+            Planner::new(Arc::new(task.truth().clone()), task.label_map(&map)).unwrap();
         let agent = start(&task, number);
         let plan = planner.plan(&Monitor::new(task.truth()), agent);
         assert_eq!(plan.observations_left, Some(31));
@@ -318,7 +319,7 @@ fn planes_of_the_papers_tasks() {
             let end = if y % 4 == 3 { "\n" } else { "  " };
             text += &format!("{} at {}{end}", object.atom(), cells.join(" "));
         }
-        let mut planner = Planner::new(Arc::new(task.truth().clone()), map.clone());
+        let mut planner = Planner::new(Arc::new(task.truth().clone()), map.clone()).unwrap();
         let mut shown = None;
         for action in solution(&world, 5_000_000).unwrap() {
             let (state, agent) = (world.truth().state(), world.agent());

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use form_core::{MachineStatus, Monitor};
+use form_core::{Kind, MachineStatus, Monitor, StepMode};
 use form_env::{
-    Action, Cell, Direction, Environment, EpisodeOutcome, GridWorld, Maps, Object, Split, Stream,
-    Task, View, WorldOptions, builtin_tasks, generator,
+    Action, Cell, Direction, Environment, EpisodeOutcome, GridWorld, Maps, Object, Planner,
+    RandomWalks, Shortest, Split, Stream, Task, View, WorldOptions, builtin_tasks, generator,
+    shortest, solution,
 };
 use proptest::prelude::*;
 
@@ -196,4 +197,60 @@ fn an_action_that_does_not_exist_is_an_error() {
         "no action 7: there are 7, counted from 0"
     );
     assert_eq!(world.steps(), 0);
+}
+
+/// Where every step counts, worlds count every step: a machine that wants five steps, whatever happens.
+#[test]
+fn every_step_counts_where_the_machine_says_so() {
+    let machine = |steps: &str| {
+        format!(
+            "name = \"wait\"\nmachine = '''\ninitial u0\naccept acc\nreject rej\nsteps {steps}\n\
+             u0 -> u1 : true\nu1 -> u2 : true\nu2 -> u3 : true\nu3 -> acc : goal\nu3 -> rej : true\n'''\n\
+             [room]\nsize = [6, 6]\n[checkpoints]\nred = 1\n"
+        )
+    };
+    let task = Arc::new(Task::from_toml(&machine("all")).unwrap());
+    assert_eq!(task.step_mode(), StepMode::All);
+    let mut world = GridWorld::new(
+        task.clone(),
+        Maps::Fresh(Split::Training),
+        WorldOptions::default(),
+    )
+    .unwrap();
+    for seed in 0..20 {
+        world.reset(&mut generator(seed, Stream::Other(0))).unwrap();
+        // The empty observation at the start is the first, so three steps are left: every map has a way of three steps.
+        let way = solution(&world, 100_000).unwrap();
+        assert_eq!(way.len(), 3);
+        assert_eq!(shortest(&world, 100_000), Shortest::Exactly(3));
+        for action in &way {
+            assert!(!world.outcome().is_over());
+            world.step(*action as usize).unwrap();
+        }
+        assert_eq!(world.outcome(), EpisodeOutcome::Goal);
+        world.reset(&mut generator(seed, Stream::Other(0))).unwrap();
+        for _ in 0..3 {
+            world.step(0).unwrap();
+        }
+        assert_eq!(world.outcome(), EpisodeOutcome::DeadEnd);
+    }
+    let walks = RandomWalks {
+        each: 3,
+        seed: 1,
+        max_episodes: 100_000,
+    };
+    let recorded = walks.record(&task, || false).unwrap();
+    for trace in recorded.traces.values().flatten() {
+        assert_eq!(trace.step_mode(), StepMode::All);
+        assert!(trace.disagreement(task.truth()).is_none());
+        assert_eq!(trace.steps().len(), 4);
+    }
+    assert_eq!(recorded.traces[&Kind::Goal].len(), 3);
+    let map = task.map(0, Split::Training, 0).unwrap();
+    let planner = Planner::new(Arc::new(task.truth().clone()), task.label_map(&map));
+    assert!(planner.unwrap_err().to_string().contains("`steps all`"));
+    // At the start nothing is observed, and that must not be the end.
+    let over = "name = \"over\"\nmachine = '''\ninitial u0\naccept acc\nsteps all\nu0 -> acc : not goal\n'''\n[room]\nsize = [6, 6]\n";
+    let message = Task::from_toml(over).unwrap_err().to_string();
+    assert!(message.contains("before its first step"), "{message}");
 }

@@ -14,14 +14,26 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use form_core::{Atom, AtomSet, Edge, Formula, Machine, Node, Notation, Quantifier, Signature};
+use form_core::{
+    Atom, AtomSet, Edge, Formula, Machine, Node, Notation, Quantifier, Signature, StepMode,
+};
 
 use super::terms::{application, key, name, pattern};
 
-/// The rules that are the same for every machine.
-const SEMANTICS: &str = "\
+/// Which steps count, for a machine that observes every change.
+const CHANGES: &str = "\
 % An edge holds when its negation does not. Of the edges that hold the first is taken; an empty observation takes none.
 event(T) :- obs(_,T).
+";
+
+/// Which steps count, for a machine that observes every step.
+const EVERY_STEP: &str = "\
+% An edge holds when its negation does not. Of the edges that hold the first is taken; an empty observation counts too.
+event(T) :- step(T).
+";
+
+/// The rules that are the same for every machine.
+const SEMANTICS: &str = "\
 phi(X,Y,E,T) :- ed(X,Y,E), not n_phi(X,Y,E,T), step(T).
 earlier(X,E,T) :- phi(X,_,D,T), ed(X,_,E), D < E.
 delta(X,Y,T) :- st(T,X), phi(X,Y,E,T), event(T), not earlier(X,E,T).
@@ -110,6 +122,10 @@ pub fn to_asp(machine: &Machine, signature: Option<&Signature>) -> String {
         }
     }
     program.push('\n');
+    program.push_str(match machine.step_mode() {
+        StepMode::Changes => CHANGES,
+        StepMode::All => EVERY_STEP,
+    });
     program.push_str(SEMANTICS);
     program
 }

@@ -3,13 +3,21 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use form_core::{Atom, Error, Formula, Machine, Name, Notation, QuantifiedAtom, Result};
+use form_core::{Atom, Error, Formula, Machine, Name, Notation, QuantifiedAtom, Result, StepMode};
 
 /// Writes a machine as the reference code reads it, an edge with a disjunction as several lines.
 ///
-/// Fails where an edge has a reward of its own, another shape than a disjunction of conjunctions of literals, or is a
+/// Fails where the machine observes every step, where an edge has a reward of its own, another shape than a disjunction of conjunctions of literals, or is a
 /// self-loop that keeps later edges from firing: the format cannot express these.
 pub fn write_reference(machine: &Machine) -> Result<String> {
+    if machine.step_mode() == StepMode::All {
+        return Err(Error::Inexpressible {
+            place: format!("machine {}", machine.name()),
+            problem:
+                "the reference code's format has no `steps all`: its machines observe every change"
+                    .to_owned(),
+        });
+    }
     let mut text = format!(
         "'{}' # initial state\n",
         machine.state_name(machine.initial())

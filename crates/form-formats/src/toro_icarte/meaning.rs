@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use form_core::Formula;
 use form_core::syntax::{Draft, DraftEdge, Fault, Parsed, Span};
+use form_core::{Formula, StepMode};
 
 use super::edges::{StateEdges, state_edges};
 use super::source::{Source, SourceEdge};
@@ -39,21 +39,25 @@ pub(super) fn convert(source: &Source, options: &ToroIcarteOptions) -> Parsed<Co
         accept: Some((ACCEPT.to_owned(), end.clone())),
         ..Draft::default()
     };
-    let (mut unmatched, mut paid_loops) = (Vec::new(), Vec::new());
+    let (mut unmatched, mut every_step) = (Vec::new(), Vec::new());
     for (state, edges) in &outgoing {
         if terminal.contains(state) {
             continue;
         }
         let StateEdges { kept, dead_ends } = state_edges(edges);
         for edge in kept {
-            if edge.is_self_loop() && edge.reward.0 != 0.0 {
-                paid_loops.push(state_name(*state));
+            let paid_loop = edge.is_self_loop() && edge.reward.0 != 0.0;
+            if paid_loop || !edge.is_self_loop() && !edge.formula.has_positive_atom() {
+                every_step.push(state_name(*state));
             }
             draft.edges.push(converted(edge, &terminal));
         }
         if options.unmatched == Unmatched::Reject && !dead_ends.is_empty() {
             let from = &edges[0].from;
             unmatched.push(state_name(*state));
+            if !dead_ends.iter().all(Formula::has_positive_atom) {
+                every_step.push(state_name(*state));
+            }
             draft
                 .edges
                 .extend(dead_ends.into_iter().map(|formula| DraftEdge {
@@ -79,10 +83,11 @@ pub(super) fn convert(source: &Source, options: &ToroIcarteOptions) -> Parsed<Co
             listed(&unmatched)
         ));
     }
-    if !paid_loops.is_empty() {
+    if !every_step.is_empty() {
+        draft.step_mode = Some(StepMode::All);
         notes.push(format!(
-            "a self-loop of {} pays a reward: here it pays once per change of the observation, not at every step",
-            listed(&paid_loops)
+            "in {} a self-loop pays a reward, or an edge needs no atom: so the machine has `steps all`, every step counts",
+            listed(&every_step)
         ));
     }
     let machine = (draft.validate(end)).map_err(|(at, problem)| Fault::new(at, problem))?;

@@ -6,8 +6,8 @@ mod inputs;
 
 use form_core::{Error, Machine, MachineStatus, Run, Signature, StateId};
 use form_formats::{
-    MachineFormat, ToroIcarteOptions, Unmatched, read_reference, read_toro_icarte, write_reference,
-    write_toro_icarte,
+    MachineFormat, ToroIcarteOptions, Unmatched, read_ltlf, read_reference, read_toro_icarte,
+    write_reference, write_toro_icarte,
 };
 
 use inputs::{fixed_traces, refused_well, small_machine, survives_its_files, text_of};
@@ -35,6 +35,17 @@ pub fn foreign_toro_icarte(bytes: &[u8]) {
                 survives_toro_icarte(&read.machine);
             }
         }
+    }
+}
+
+/// A text read as a formula of LTLf.
+pub fn ltlf(bytes: &[u8]) {
+    let text = text_of(bytes);
+    match read_ltlf(text) {
+        // What is too large has no place.
+        Err(Error::Limit { .. }) => {}
+        Err(error) => refused_well(&error, text),
+        Ok(read) => survives_its_files(&read.machine),
     }
 }
 
@@ -74,7 +85,9 @@ fn survives_toro_icarte(machine: &Machine) {
     for unmatched in [Unmatched::Stay, Unmatched::Reject] {
         let again = read_toro_icarte(&text, &ToroIcarteOptions { unmatched })
             .unwrap_or_else(|error| panic!("does not read back: {error}\n{text}\n{machine}"));
-        behave_alike(machine, &again.machine, &text, |state| {
+        // A file may need `steps all`; what is compared are the edges.
+        let again = again.machine.with_step_mode(machine.step_mode());
+        behave_alike(machine, &again, &text, |state| {
             match machine.status(state) {
                 MachineStatus::Accepted => "u_acc".to_owned(),
                 MachineStatus::Rejected => "u_rej".to_owned(),

@@ -3,6 +3,7 @@
 
 mod asp;
 mod fuzz_laws;
+mod ltlf;
 #[path = "../../../form-core/tests/suite/machines.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod machines;

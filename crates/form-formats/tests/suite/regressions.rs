@@ -8,9 +8,10 @@ use super::fuzz_laws;
 type Law = fn(&[u8]);
 
 /// The laws of this crate by fuzz target.
-const LAWS: [(&str, Law); 3] = [
+const LAWS: [(&str, Law); 4] = [
     ("foreign_reference", fuzz_laws::foreign_reference),
     ("foreign_toro_icarte", fuzz_laws::foreign_toro_icarte),
+    ("ltlf", fuzz_laws::ltlf),
     ("machine_semantics", fuzz_laws::machine_semantics),
 ];
 

@@ -59,7 +59,7 @@ impl Walker {
             bail!("the world cannot say where its atoms are any more");
         };
         let machine = explorer.machine().clone();
-        let mut planner = Planner::new(machine.clone(), map);
+        let mut planner = Planner::new(machine.clone(), map)?;
         let observations = observations(planner.map());
         let mut so_far = Progress {
             monitor: Monitor::new(&machine),

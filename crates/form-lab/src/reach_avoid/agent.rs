@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use anyhow::Result;
 use form_core::{AtomSet, BoundMachine, Monitor};
 use form_env::{Action, Cell, Direction, LabelMap, Plan, Planner};
 use form_rl::{ActionValues, Choice, ReachAvoidPolicy};
@@ -22,8 +23,13 @@ pub struct ReachAvoidAgent<'a> {
 
 impl<'a> ReachAvoidAgent<'a> {
     /// An agent at the start of an episode. The machine is the one it follows, which need not be that of the task.
-    pub fn new(policy: &'a ReachAvoidPolicy, machine: Arc<BoundMachine>, map: LabelMap) -> Self {
-        Self::with_planner(policy, Planner::new(machine, map))
+    /// Fails for a machine that observes every step.
+    pub fn new(
+        policy: &'a ReachAvoidPolicy,
+        machine: Arc<BoundMachine>,
+        map: LabelMap,
+    ) -> Result<Self> {
+        Ok(Self::with_planner(policy, Planner::new(machine, map)?))
     }
 
     /// The same with a planner that was used before.

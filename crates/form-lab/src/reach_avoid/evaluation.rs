@@ -56,7 +56,7 @@ impl ReachAvoidPlan {
     /// An episode of the policy on the map of a number, to watch.
     pub fn record(&self, policy: &ReachAvoidPolicy, number: u64) -> Result<Recording> {
         let world = self.world(number)?;
-        let planner = self.planner(world.map());
+        let planner = self.planner(world.map())?;
         let (episode, _) = self.play(policy, &world, planner, number)?;
         Recording::of_episode(
             world,
@@ -70,7 +70,7 @@ impl ReachAvoidPlan {
     pub fn planes(&self, policy: &ReachAvoidPolicy, number: u64) -> Result<String> {
         let world = self.world(number)?;
         let (episode, mut planner) =
-            self.play(policy, &world, self.planner(world.map()), number)?;
+            self.play(policy, &world, self.planner(world.map())?, number)?;
         let machine = self.machine.machine();
         let (mut world, mut monitor) = (world, Monitor::new(&self.machine));
         let mut text = String::new();
@@ -109,7 +109,7 @@ impl ReachAvoidPlan {
                 shortest: Some(shortest(&world, SEARCH_LIMIT)),
             };
             Ok(Some(Prepared {
-                planner: self.planner(world.map()),
+                planner: self.planner(world.map())?,
                 random: self.random_play(&world, number)?,
                 world,
                 start,
@@ -139,8 +139,9 @@ impl ReachAvoidPlan {
         )?)
     }
 
-    fn planner(&self, map: &Map) -> Planner {
-        Planner::new(self.machine.clone(), self.task.label_map(map))
+    fn planner(&self, map: &Map) -> Result<Planner> {
+        let map = self.task.label_map(map);
+        Ok(Planner::new(self.machine.clone(), map)?)
     }
 
     fn random_play(&self, world: &GridWorld, number: u64) -> Result<bool> {

@@ -263,12 +263,9 @@ fn note(
     let Some((machine, monitor)) = monitored else {
         return;
     };
-    if !labels.is_empty() {
-        let step = monitor.observe(machine, labels);
-        replay
-            .edges
-            .extend(step.edge.map(|edge| (time, edge.index())));
-    }
+    // Without labels it does something only where every step counts.
+    let step = monitor.observe(machine, labels);
+    (replay.edges).extend(step.edge.map(|edge| (time, edge.index())));
     changed(&mut replay.states, time, monitor.state().index());
     let seen = machine.signature().texts(monitor.seen());
     changed(&mut replay.buffer, time, seen);

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use anyhow::Result;
-use form_core::{Machine, Signature, Trace, to_svg};
+use form_core::{Machine, Signature, Trace, to_svg, trace_header};
 
 use super::events::EventFile;
 use super::folder::RunFolder;
@@ -174,8 +174,8 @@ fn remove(path: &Path) -> Result<()> {
 }
 
 fn write_traces(path: &Path, traces: &[Trace], signature: &Signature) -> Result<()> {
-    let atoms: Vec<String> = signature.atoms().iter().map(ToString::to_string).collect();
-    let mut text = serde_json::json!({ "signature": atoms }).to_string() + "\n";
+    let mode = traces.first().map(Trace::step_mode).unwrap_or_default();
+    let mut text = trace_header(signature, mode) + "\n";
     for trace in traces {
         text += &trace.to_json(signature);
         text += "\n";

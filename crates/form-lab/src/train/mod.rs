@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use form_core::{Machine, Trace};
+use form_core::{Machine, StepMode, Trace};
 use form_env::{Split, Stream, Worlds, generator};
 use form_learn::{Learner, Options};
 use form_rl::{Agent, AgentAssignment, Checkpoint, Game, nothing_known};
@@ -72,7 +72,7 @@ impl<F: EnvFactory> Trainer<F> {
     pub fn new(config: RunConfig, envs: F, interrupt: Arc<AtomicBool>) -> Result<Self> {
         config.check()?;
         let worlds = envs.worlds(config.worlds, config.seed, Split::Training)?;
-        let machine = first_machine(&config, &envs)?;
+        let machine = first_machine(&config, &envs, worlds.step_mode())?;
         let assignment = assignment(&config, &worlds, &machine)?;
         let learner = Learner::new(worlds.signature(), &learner_options(&config));
         let mut state = TrainState::default();
@@ -223,7 +223,7 @@ fn exploration<F: EnvFactory>(
 }
 
 /// The machine that a run starts with.
-fn first_machine<F: EnvFactory>(config: &RunConfig, envs: &F) -> Result<Machine> {
+fn first_machine<F: EnvFactory>(config: &RunConfig, envs: &F, mode: StepMode) -> Result<Machine> {
     if let Some(text) = &config.machine {
         return text
             .parse()
@@ -233,7 +233,7 @@ fn first_machine<F: EnvFactory>(config: &RunConfig, envs: &F) -> Result<Machine>
         Method::Handcrafted => (envs.truth().cloned()).context(
             "the method `handcrafted` needs a machine, and this world has none: name one with --machine",
         ),
-        _ => Ok(nothing_known()?),
+        _ => Ok(nothing_known(mode)?),
     }
 }
 

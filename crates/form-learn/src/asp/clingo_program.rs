@@ -71,7 +71,7 @@ const RUNS: &str = "
 % Listing 1 and ground atoms: whether static literals fail depends on the observation alone.
 holds(e_pred(P),I) :- instance(e_pred(P),O), observation(I,O).
 holds(O,I) :- static(O), observation(I,O).
-n_phi(X,Y,E,I) :- pos(X,Y,E,L), static(L), observation(I,_), not holds(L,I).
+n_phi(X,Y,E,I) :- pos(X,Y,E,L), static(L), observed(_,I), not holds(L,I).
 n_phi(X,Y,E,I) :- neg(X,Y,E,L), static(L), holds(L,I).
 
 % Listing 2: the buffer since the state was entered. Unlike there `a_pred` stays true until the state is left.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use form_core::{Formula, Kind, Machine, Signature, Trace};
+use form_core::{Formula, Kind, Machine, Signature, StepMode, Trace};
 use form_formats::atom_to_asp;
 
 use crate::error::Result;
@@ -44,7 +44,11 @@ impl Hypothesis {
         let rejecting = traces.iter().any(|trace| trace.kind() == Kind::DeadEnd);
         let mut names: Vec<String> = (0..states).map(|state| format!("u{state}")).collect();
         names.push("u_acc".to_owned());
-        let mut builder = Machine::builder("learnt").initial("u0").accept("u_acc");
+        let mode = one_step_mode(traces)?;
+        let mut builder = Machine::builder("learnt")
+            .initial("u0")
+            .accept("u_acc")
+            .step_mode(mode);
         if rejecting {
             names.push("u_rej".to_owned());
             builder = builder.reject("u_rej");
@@ -67,6 +71,15 @@ impl Hypothesis {
             cost: self.cost(vocabulary),
         })
     }
+}
+
+/// Which environment steps the traces have.
+pub(super) fn one_step_mode(traces: &[Trace]) -> Result<StepMode> {
+    let mode = traces.first().map(Trace::step_mode).unwrap_or_default();
+    for trace in traces {
+        (trace.step_mode()).must_be(mode, "a trace", "the first trace")?;
+    }
+    Ok(mode)
 }
 
 /// The numbers of the vocabulary's atoms by their terms.

@@ -174,6 +174,7 @@ mod tests {
             rejecting: false,
             reached: [true, false],
             soft: false,
+            step_mode: form_core::StepMode::Changes,
             options: Options::default(),
         };
         let set = Arc::new(AtomicBool::new(true));

@@ -184,6 +184,10 @@ impl<'a> Prover<'a> {
     }
 
     /// Records a machine that violates the claim, and its counterexamples; an error if there is none.
+    #[allow(
+        clippy::result_large_err,
+        reason = "a machine is an answer here, returned once per query"
+    )]
     fn refute(
         &mut self,
         case: &mut Case<'_, '_>,

@@ -19,7 +19,11 @@ fn noisy(seed: u64) -> (Problem, Vec<u64>) {
     for _ in 0..1 + random.below(4) {
         let i = random.below(problem.traces.len());
         let kind = *random.pick(&Kind::ALL);
-        problem.traces[i] = Trace::new(kind, problem.traces[i].steps().to_vec());
+        problem.traces[i] = Trace::with_mode(
+            problem.traces[i].step_mode(),
+            kind,
+            problem.traces[i].steps().to_vec(),
+        );
     }
     let weights = problem.traces.iter().map(|_| 1 + random.below(3) as u64);
     let weights = weights.collect();

@@ -56,7 +56,11 @@ impl Explained {
                 Kind::Incomplete
             };
             assert_eq!(part.kind, kind);
-            Trace::new(kind, whole.steps()[..part.length].to_vec())
+            Trace::with_mode(
+                whole.step_mode(),
+                kind,
+                whole.steps()[..part.length].to_vec(),
+            )
         };
         Problem {
             traces: parts.iter().map(part).collect(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use form_core::{AtomSet, Kind, Machine, Signature, Trace, TraceFile};
+use form_core::{AtomSet, Kind, Machine, Signature, StepMode, Trace, TraceFile};
 use form_learn::{
     LearnOutcome, Learner, Limits, Options, SearchProgress, SearchStatus, StopReason,
 };
@@ -308,4 +308,26 @@ fn without_goals_there_is_little_to_learn() {
         edges(&minimal(learner.learn(&Limits::default()).unwrap())),
         "u0 -> u_rej : b"
     );
+}
+
+/// "Press twice" and "not before a step has passed": what only every step can say.
+#[test]
+fn every_step_is_learnt_from() {
+    let signature = Signature::parse(["press", "other"]).unwrap();
+    let trace = |kind, steps: &[&[&str]]| {
+        let steps = steps.iter().map(|o| signature.observation(*o).unwrap());
+        Trace::with_mode(StepMode::All, kind, steps.collect::<Vec<_>>())
+    };
+    let mut learner = Learner::new(&signature, &Options::default());
+    learner.add(&trace(Kind::Goal, &[&["press"], &["press"]]));
+    learner.add(&trace(Kind::Goal, &[&["press"], &[], &["press"]]));
+    learner.add(&trace(Kind::Incomplete, &[&["press"], &[], &["other"]]));
+    let LearnOutcome::Minimal(learnt) = learner.learn(&Limits::default()).unwrap() else {
+        panic!("two presses are a machine")
+    };
+    assert_eq!(learnt.machine.step_mode(), StepMode::All);
+    assert_eq!((learnt.states, learnt.cost.size), (2, 4));
+    learner.add(&Trace::new(Kind::Incomplete, []));
+    let message = learner.learn(&Limits::default()).unwrap_err().to_string();
+    assert!(message.contains("has `steps changes`"), "{message}");
 }

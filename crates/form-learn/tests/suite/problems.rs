@@ -1,6 +1,6 @@
 //! Tiny learning problems, the same for the same seed: traces labelled by a random machine, or at random.
 
-use form_core::{AtomSet, Kind, Machine, MachineStatus, Run, Signature, Trace};
+use form_core::{AtomSet, Kind, Machine, MachineStatus, Run, Signature, StepMode, Trace};
 use form_learn::Options;
 
 /// A problem small enough to try every machine.
@@ -101,9 +101,15 @@ pub fn problem(seed: u64) -> Problem {
     } else {
         ""
     };
+    // Every seventh problem has traces with every step, empty and repeated observations among them.
+    let mode = match seed % 7 {
+        3 => StepMode::All,
+        _ => StepMode::Changes,
+    };
     let machine: Machine = format!("initial u0\naccept u_acc\n{header}{target}")
         .parse()
         .unwrap();
+    let machine = machine.with_step_mode(mode);
     let mut traces: Vec<Trace> = Vec::new();
     let wanted = if by_machine {
         4 + random.below(6)
@@ -112,13 +118,21 @@ pub fn problem(seed: u64) -> Problem {
     };
     while traces.len() < wanted {
         let length = 1 + random.below(4);
-        let steps: Vec<AtomSet> = (0..length)
+        let mut steps: Vec<AtomSet> = (0..length)
             .map(|_| observation(&mut random, &signature))
             .collect();
+        if mode == StepMode::All {
+            let place = random.below(steps.len());
+            let extra = match random.below(2) {
+                0 => AtomSet::new(),
+                _ => steps[place].clone(),
+            };
+            steps.insert(place, extra);
+        }
         let trace = if by_machine {
             labelled(&machine, &signature, steps)
         } else {
-            Trace::new(*random.pick(&Kind::ALL), steps)
+            Trace::with_mode(mode, *random.pick(&Kind::ALL), steps)
         };
         traces.push(trace);
     }
@@ -153,7 +167,7 @@ pub fn labelled(machine: &Machine, signature: &Signature, steps: Vec<AtomSet>) -
             MachineStatus::Accepted => Kind::Goal,
             MachineStatus::Rejected => Kind::DeadEnd,
         };
-        return Trace::new(kind, steps.into_iter().take(i + 1));
+        return Trace::with_mode(machine.step_mode(), kind, steps.into_iter().take(i + 1));
     }
-    Trace::new(Kind::Incomplete, steps)
+    Trace::with_mode(machine.step_mode(), Kind::Incomplete, steps)
 }

@@ -19,7 +19,7 @@ fn flip(problem: &mut Problem, random: &mut Random, number: usize) {
             .filter(|kind| *kind != trace.kind())
             .collect();
         let kind = *random.pick(&others);
-        problem.traces[i] = Trace::new(kind, trace.steps().to_vec());
+        problem.traces[i] = Trace::with_mode(trace.step_mode(), kind, trace.steps().to_vec());
     }
 }
 
@@ -242,7 +242,7 @@ fn the_tolerance_is_chosen() {
             Kind::Goal => Kind::Incomplete,
             _ => Kind::Goal,
         };
-        traces[i] = Trace::new(kind, traces[i].steps().to_vec());
+        traces[i] = Trace::with_mode(traces[i].step_mode(), kind, traces[i].steps().to_vec());
     }
     let mut learner = Learner::new(&signature, &Options::default());
     for trace in &traces {

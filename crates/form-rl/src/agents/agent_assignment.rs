@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use form_core::{BoundMachine, Machine, MachineStatus, Signature, StateId};
+use form_core::{BoundMachine, Machine, MachineStatus, Signature, StateId, StepMode};
 use form_env::{EpisodeOutcome, Spec};
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +112,7 @@ impl AgentAssignment {
 
     /// One agent without a machine.
     pub fn unaided(signature: &Signature, spec: &Spec) -> Result<Self> {
-        let machine = nothing_known()?.bind(signature)?;
+        let machine = nothing_known(StepMode::Changes)?.bind(signature)?;
         Ok(Self::new(
             machine,
             AssignmentMode::Unaided,
@@ -173,11 +173,12 @@ impl AgentAssignment {
     }
 }
 
-/// The machine that learning starts from (Appendix B): one state without edges.
-pub fn nothing_known() -> Result<Machine> {
+/// The machine that learning starts from (Appendix B): one state without edges. Its traces have these steps.
+pub fn nothing_known(mode: StepMode) -> Result<Machine> {
     Ok(Machine::builder("nothing_known")
         .initial("u0")
         .accept("u_acc")
+        .step_mode(mode)
         .build()?)
 }
 

@@ -21,7 +21,7 @@ impl Course {
         self.values = None;
     }
 
-    /// The logits of the moving actions where the agent is; nothing if the world cannot place its atoms.
+    /// The logits of the moving actions where the agent is; nothing if the world cannot place its atoms, or no plan can be made.
     pub(super) fn logits<W: Worlds>(
         &mut self,
         navigator: &mut Navigator,
@@ -36,7 +36,7 @@ impl Course {
             None => {
                 if self.planner.is_none() {
                     let map = worlds.label_map(world)?;
-                    self.planner = Some(Planner::new(machine.clone(), map));
+                    self.planner = Some(Planner::new(machine.clone(), map).ok()?);
                 }
                 let plan = self.planner.as_mut()?.plan(monitor, cell);
                 self.values.insert(navigator.values(&plan.sub_task))

@@ -1,6 +1,6 @@
 //! One slot of the vectorised environment: a world, the run of its machine, and the agents' trajectories in its episode.
 
-use form_core::{AtomSet, Monitor, Recorder, StateId};
+use form_core::{AtomSet, Monitor, Recorder, StateId, StepMode};
 use form_env::{EpisodeOutcome, Worlds};
 
 use super::course::Course;
@@ -56,7 +56,7 @@ impl EnvSlot {
     pub(crate) fn new(assignment: &AgentAssignment, hidden_size: usize) -> Self {
         Self {
             monitor: Monitor::new(assignment.bound_machine()),
-            recorder: Recorder::new(),
+            recorder: Recorder::with_mode(assignment.machine().step_mode()),
             actions: Vec::new(),
             idle: false,
             total_reward: 0.0,
@@ -75,7 +75,7 @@ impl EnvSlot {
         world: usize,
     ) {
         self.monitor.reset(assignment.bound_machine());
-        self.recorder = Recorder::new();
+        self.recorder = Recorder::with_mode(assignment.machine().step_mode());
         self.actions.clear();
         self.idle = false;
         self.total_reward = 0.0;
@@ -114,7 +114,7 @@ impl EnvSlot {
         // The buffer is cleared when the state changes, but the observation of the agent that leaves includes it.
         let mut seen = None;
         let mut reward = 0.0;
-        if !labels.is_empty() {
+        if !labels.is_empty() || assignment.machine().step_mode() == StepMode::All {
             seen = Some(self.monitor.seen().union(labels));
             reward = self.observe(assignment, labels);
         }

@@ -76,7 +76,10 @@ fn a_potential_is_the_share_of_the_way_that_is_done() {
         assert_eq!(potential(name), expected, "{name}");
     }
     assert!(assignment.can_accept());
-    let nothing = nothing_known().unwrap().bind(&signature).unwrap();
+    let nothing = nothing_known(form_core::StepMode::Changes)
+        .unwrap()
+        .bind(&signature)
+        .unwrap();
     assert!(
         !AgentAssignment::new(
             nothing,
