@@ -32,7 +32,7 @@ def test_both_ways_of_calling(examples: Path) -> None:
 
 def test_help_and_version() -> None:
     code, out, _ = run("--help")
-    assert code == 0 and "reproduce" in out and "python -m formrl" in out
+    assert code == 0 and "pretrain" in out and "python -m formrl" in out
     code, out, _ = run("--version")
     assert code == 0 and out.startswith("form ")
 

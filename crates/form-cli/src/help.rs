@@ -31,9 +31,11 @@ pub fn grouped(program: Command) -> Command {
     for (title, names) in GROUPS {
         list += &format!("{title}:\n");
         for name in names {
-            let about = (program.get_subcommands())
-                .find(|command| command.get_name() == *name)
-                .and_then(Command::get_about);
+            // Some commands are features of the build.
+            let Some(command) = program.find_subcommand(name) else {
+                continue;
+            };
+            let about = command.get_about();
             let about = about.map(ToString::to_string).unwrap_or_default();
             list += &format!("  {name:<11}  {about}\n");
         }

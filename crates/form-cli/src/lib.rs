@@ -1,8 +1,11 @@
 //! The commands of the binary `form`: one file per subcommand, each a thin layer over the libraries.
 //!
+//! Two features, on by default, are commands that the Python package does without: `experiments` (`reproduce`, `bench`) and `screen` (`play`).
+//!
 //! [`main_with`] is the whole API: the binary and the Python package call it. A process may call it once, because it takes over Ctrl-C,
 //! standard input and the thread pool.
 
+#[cfg(feature = "experiments")]
 mod bench;
 mod check;
 mod completions;
@@ -17,10 +20,12 @@ mod input;
 mod learn;
 mod man;
 mod output;
+#[cfg(feature = "screen")]
 mod play;
 mod pretrain;
 mod record;
 mod report;
+#[cfg(feature = "experiments")]
 mod reproduce;
 mod run;
 mod show;
@@ -56,6 +61,7 @@ enum Command {
     Tasks(tasks::Args),
     Draw(draw::Args),
     Record(record::Args),
+    #[cfg(feature = "screen")]
     Play(play::Args),
     Run(run::Args),
     Train(train::Args),
@@ -63,7 +69,9 @@ enum Command {
     Eval(eval::Args),
     Transfer(transfer::Args),
     Report(report::Args),
+    #[cfg(feature = "experiments")]
     Reproduce(reproduce::Args),
+    #[cfg(feature = "experiments")]
     Bench(bench::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
@@ -115,6 +123,7 @@ fn run(command: &Command) -> u8 {
         Command::Tasks(args) => tasks::run(args),
         Command::Draw(args) => draw::run(args),
         Command::Record(args) => record::run(args),
+        #[cfg(feature = "screen")]
         Command::Play(args) => play::run(args),
         Command::Run(args) => run::run(args),
         Command::Train(args) => train::run(args),
@@ -122,7 +131,9 @@ fn run(command: &Command) -> u8 {
         Command::Eval(args) => eval::run(args),
         Command::Transfer(args) => transfer::run(args),
         Command::Report(args) => report::run(args),
+        #[cfg(feature = "experiments")]
         Command::Reproduce(args) => reproduce::run(args),
+        #[cfg(feature = "experiments")]
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => completions::run(args),

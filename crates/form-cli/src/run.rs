@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::output::count;
 use crate::world::TaskName;
-use crate::{Answer, eval, input, output, play, train_loop};
+use crate::{Answer, eval, input, output, train_loop};
 
 /// Carry out a machine or a task at once, without training, on maps that no policy has seen
 ///
@@ -123,8 +123,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         map => map?,
     };
     if args.live {
-        let record = move |map: Option<u64>| plan.record(&policy, map.unwrap_or(0));
-        return play::watch(args.map, record, "form run MACHINE -o episode.gif");
+        return watch(args, plan, policy);
     }
     if let Some(path) = &args.output {
         return draw(&plan, &policy, args.map.unwrap_or(0), path);
@@ -137,6 +136,21 @@ pub fn run(args: &Args) -> Result<Answer> {
         bail!("--map goes with --output, --planes or --live: without them, all maps are played");
     }
     measure(args, plan, &policy)
+}
+
+/// Shows one episode after the other on the terminal.
+#[cfg(feature = "screen")]
+fn watch(args: &Args, plan: ReachAvoidPlan, policy: ReachAvoidPolicy) -> Result<Answer> {
+    let record = move |map: Option<u64>| plan.record(&policy, map.unwrap_or(0));
+    crate::play::watch(args.map, record, "form run MACHINE -o episode.gif")
+}
+
+#[cfg(not(feature = "screen"))]
+#[allow(clippy::needless_pass_by_value, reason = "as with the feature")]
+fn watch(_: &Args, _: ReachAvoidPlan, _: ReachAvoidPolicy) -> Result<Answer> {
+    bail!(
+        "--live: this build has no screen, the binary `form` has; -o episode.gif draws an episode"
+    )
 }
 
 /// The policy of a file, or the one in the program.
