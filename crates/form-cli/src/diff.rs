@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use form_core::{
-    Atom, BoundMachine, CompareOptions, Comparison, Difference, Machine, Observations, Reaction,
-    Signature, compare,
+    Atom, BoundMachine, CompareOptions, Comparison, Difference, Literal, Machine, Observations,
+    Reaction, Signature, compare,
 };
 use serde_json::json;
 
@@ -108,13 +108,17 @@ fn named_atoms(machines: [(&Machine, &PathBuf); 2]) -> Result<Signature> {
     );
     for (machine, path) in machines {
         for atom in machine.atoms() {
-            match atom {
-                Atom::Ground(ground) => atoms.insert(ground.clone()),
-                Atom::Quantified(_) => bail!(
+            let named = match atom {
+                Atom::Ground(ground) => Some(ground.clone()),
+                Atom::Quantified(quantified) => quantified.single().and_then(Literal::ground),
+            };
+            let Some(named) = named else {
+                bail!(
                     "{}: the observable atoms are unknown, and `{atom}` is quantified: give --signature",
                     input::name(path)
-                ),
+                );
             };
+            atoms.insert(named);
         }
     }
     Ok(Signature::new(atoms))

@@ -74,6 +74,34 @@ mod step {
         });
     }
 
+    /// A key for the door of its colour, with 100 colours.
+    #[divan::bench]
+    fn join(bencher: Bencher<'_, '_>) {
+        let atoms = (0..100).flat_map(|i| [format!("key(o{i})"), format!("door(o{i})")]);
+        let signature = Signature::parse(atoms).expect("they are atoms");
+        let machine: Machine =
+            "initial u0\naccept u1\nu0 -> u1 : exists X. (once key(X) and door(X))"
+                .parse()
+                .expect("it is a machine");
+        let machine = machine.bind(&signature).expect("it has the atoms");
+        let ids: Vec<_> = signature.ids().collect();
+        let mut numbers = Numbers(0x5eed);
+        let observations: Vec<AtomSet> = (0..4096)
+            .map(|_| AtomSet::from_iter([ids[numbers.below(ids.len())]]))
+            .collect();
+        let bencher = bencher.counter(ItemsCount::new(observations.len()));
+        bencher.bench(|| {
+            let mut run = Run::new(&machine);
+            for observation in &observations {
+                black_box(run.step(&machine, observation));
+                if machine.machine().is_terminal(run.state()) {
+                    run.reset(&machine);
+                }
+            }
+            run
+        });
+    }
+
     /// Algorithm 1 over an explicit buffer.
     #[divan::bench(args = TASKS)]
     fn by_definition(bencher: Bencher<'_, '_>, task: &str) {

@@ -25,10 +25,11 @@ pub mod syntax;
 mod trace;
 
 pub use error::{Error, Result, Snippet};
-pub use logic::atom::{Atom, GroundAtom, Name, QuantifiedAtom, Quantifier, Term};
+pub use logic::atom::{Atom, GroundAtom, Literal, QuantifiedAtom, Quantifier, Term};
 pub use logic::atom_set::{AtomId, AtomSet};
 pub use logic::dnf::{Cube, absorb, dnf};
 pub use logic::formula::{Formula, Node};
+pub use logic::identifier::Name;
 pub use logic::print::Notation;
 pub use logic::signature::Signature;
 pub use logic::truth::satisfies;

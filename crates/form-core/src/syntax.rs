@@ -6,7 +6,7 @@
 //! does this crate for `.form` and JSON.
 
 pub use crate::error::{Fault, Parsed, Span, shortened};
-pub use crate::logic::atom::is_name_char;
+pub use crate::logic::identifier::is_name_char;
 pub use crate::logic::lexer::{Lexer, Token};
 pub use crate::logic::names::{Binder, Names, name};
 pub use crate::logic::parse::formula;

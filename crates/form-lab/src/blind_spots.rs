@@ -3,7 +3,7 @@
 //!
 //! These are no proofs: with few maps, a policy can learn by heart where things are, and succeed in spite of a blind spot.
 
-use form_core::{Atom, Formula, GroundAtom, Machine, Quantifier};
+use form_core::{Atom, Formula, GroundAtom, Literal, Machine};
 use form_env::Task;
 use form_rl::{AssignmentMode, ProgressEncoding};
 
@@ -57,20 +57,24 @@ pub(crate) fn blind_spots(config: &RunConfig, task: &Task, machine: &Machine) ->
             }
         };
         for atom in &atoms {
-            match atom {
-                Atom::Ground(atom) if has_twin(task, atom) => note(format!(
-                    "{name} asks for {atom}, and view = {view} hides the numbers of checkpoints: --set view=identities shows them"
-                )),
-                Atom::Quantified(quantified)
-                    if quantified.quantifier() == Quantifier::Forall
-                        && config.progress == ProgressEncoding::Bits
-                        && task.signature().instances(quantified).len() > 1 =>
-                {
-                    note(format!(
-                        "{name} waits for {atom}; progress = bits tells which numbers were seen, and view = {view} hides which checkpoint has which number: use --set view=identities or --progress plane"
-                    ));
+            let (named, remembers) = match atom {
+                Atom::Ground(ground) => (vec![ground.clone()], false),
+                Atom::Quantified(quantified) => {
+                    let literals = quantified.literals().iter();
+                    let many = |literal: &Literal| task.signature().instances(literal).len() > 1;
+                    let remembers = literals.clone().any(|part| part.once && many(part));
+                    (literals.filter_map(Literal::ground).collect(), remembers)
                 }
-                _ => {}
+            };
+            for named in named.iter().filter(|named| has_twin(task, named)) {
+                note(format!(
+                    "{name} asks for {named}, and view = {view} hides the numbers of checkpoints: --set view=identities shows them"
+                ));
+            }
+            if remembers && config.progress == ProgressEncoding::Bits {
+                note(format!(
+                    "{name} waits for {atom}; progress = bits tells which numbers were seen, and view = {view} hides which checkpoint has which number: use --set view=identities or --progress plane"
+                ));
             }
         }
     }
@@ -126,6 +130,30 @@ mod tests {
         );
         let told_apart = [("progress", "bits"), ("view", "identities")];
         assert!(found("all-yellow", Method::Form, &told_apart).is_empty());
+    }
+
+    #[test]
+    fn windows_of_objects_that_look_alike() {
+        let mut config = RunConfig::new("all-yellow", Method::Form, Preset::Fast);
+        config.set("progress", "bits").unwrap();
+        let task = Task::builtin("all-yellow").unwrap();
+        let mut reasons = |formula: &str| -> Vec<String> {
+            let machine = format!("initial u0\naccept acc\nu0 -> acc : {formula}");
+            let machine: Machine = machine.parse().unwrap();
+            let spots = blind_spots(&config, &task, &machine);
+            spots.into_iter().map(|spot| spot.reason).collect()
+        };
+        let counted = reasons("exists X. once yellow(X) and goal");
+        assert!(
+            counted.len() == 1 && counted[0].contains("waits for exists X. once yellow(X)"),
+            "{counted:?}"
+        );
+        let named = reasons("once yellow(o0)");
+        assert!(
+            named.len() == 1 && named[0].contains("asks for yellow(o0)"),
+            "{named:?}"
+        );
+        assert!(reasons("once goal").is_empty());
     }
 
     #[test]

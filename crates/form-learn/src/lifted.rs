@@ -259,7 +259,7 @@ pub(crate) fn lifted_vocabulary(signature: &Signature, first_order: bool) -> Vec
             let atom = QuantifiedAtom::new(quantifier, predicate.clone(), terms);
             let atom = atom.expect("it has a variable");
             vocabulary.push(LearnableAtom {
-                mask: signature.instances(&atom),
+                mask: signature.instances(&atom.literals()[0]),
                 atom: atom.into(),
                 forall,
                 ground: false,
@@ -294,9 +294,10 @@ pub fn unlift(machine: &Machine) -> Result<Machine> {
             let Atom::Quantified(quantified) = atom else {
                 return None;
             };
-            let predicate = Name::new(quantified.predicate().as_str().strip_prefix(ALL)?).ok()?;
-            let (quantifier, terms) = (quantified.quantifier(), quantified.terms());
-            let own = QuantifiedAtom::new(quantifier, predicate, terms.iter().cloned())?;
+            let literal = quantified.single()?;
+            let predicate = Name::new(literal.predicate.as_str().strip_prefix(ALL)?).ok()?;
+            let terms = literal.terms.iter().cloned();
+            let own = QuantifiedAtom::new(quantified.quantifier(), predicate, terms)?;
             Some(Formula::atom(own))
         });
         builder = builder.edge_with(name(edge.from), name(edge.to), formula, edge.reward);

@@ -54,7 +54,7 @@ pub(crate) fn vocabulary(signature: &Signature, first_order: bool) -> Result<Vec
                 let atom =
                     QuantifiedAtom::new(quantifier, predicate.clone(), terms.iter().cloned());
                 let atom = atom.expect("a pattern has a variable");
-                let mask = signature.instances(&atom);
+                let mask = signature.instances(&atom.literals()[0]);
                 let forall = quantifier == Quantifier::Forall;
                 vocabulary.push(LearnableAtom {
                     atom: atom.into(),

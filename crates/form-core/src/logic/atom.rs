@@ -1,109 +1,15 @@
-//! Names, ground atoms and quantified atoms: the atomic formulae of Definition 3.1.
+//! Ground atoms and quantified atoms: the atomic formulae.
+//!
+//! Definition 3.1 has `p(o)`, `exists X. p(X)` and `forall X. p(X)`. All others follow one scheme, a quantifier over literals that look
+//! at the newest observation or, with `once`, at the window, the observations since the state was entered.
 //!
 //! A quantified atom stores its variables as numbers in order of first occurrence, so two atoms that differ only in
 //! the names of their variables are equal, and printing chooses the names.
 
-use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 
-use crate::error::{Error, Result};
-
-/// An identifier: the name of a predicate, a constant or a state.
-///
-/// Letters (of any script), digits and `_`; reserved words (`true`, `not`, …) are not names.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Name(Arc<str>);
-
-/// The reserved words of the language.
-pub(crate) const RESERVED: [&str; 7] = ["true", "false", "not", "and", "or", "exists", "forall"];
-
-/// Whether a name may contain `c`.
-pub fn is_name_char(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-impl Name {
-    /// Checks that `text` is an identifier.
-    pub fn new(text: &str) -> Result<Self> {
-        if text.is_empty() || !text.chars().all(is_name_char) {
-            return Err(Error::BadName {
-                name: text.to_owned(),
-                problem: "a name consists of letters, digits and `_`".to_owned(),
-            });
-        }
-        if RESERVED.contains(&text) {
-            return Err(Error::BadName {
-                name: text.to_owned(),
-                problem: "it is a reserved word".to_owned(),
-            });
-        }
-        Ok(Self(text.into()))
-    }
-
-    /// The text of the name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
-    }
-}
-
-impl PartialOrd for Name {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// Natural order: runs of digits compare as numbers, so `o2` comes before `o10`.
-impl Ord for Name {
-    fn cmp(&self, other: &Self) -> Ordering {
-        natural_order(&self.0, &other.0)
-    }
-}
-
-fn natural_order(a: &str, b: &str) -> Ordering {
-    let (mut left, mut right) = (a, b);
-    loop {
-        let (Some(x), Some(y)) = (left.chars().next(), right.chars().next()) else {
-            return left.len().cmp(&right.len()).then_with(|| a.cmp(b));
-        };
-        if x.is_ascii_digit() && y.is_ascii_digit() {
-            let (number_x, rest_x) = split_number(left);
-            let (number_y, rest_y) = split_number(right);
-            let order = number_x
-                .len()
-                .cmp(&number_y.len())
-                .then(number_x.cmp(number_y));
-            if order != Ordering::Equal {
-                return order;
-            }
-            (left, right) = (rest_x, rest_y);
-        } else if x == y {
-            (left, right) = (&left[x.len_utf8()..], &right[y.len_utf8()..]);
-        } else {
-            return x.cmp(&y);
-        }
-    }
-}
-
-/// The leading run of digits without its zeros, and what follows it.
-fn split_number(text: &str) -> (&str, &str) {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    (text[..end].trim_start_matches('0'), &text[end..])
-}
+use super::identifier::Name;
 
 /// A proposition `p` or a ground atom `p(c1, …, cn)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -161,16 +67,18 @@ pub(crate) fn write_application(
     }
 }
 
-/// `exists` or `forall`.
+/// Which substitutions of its variables must satisfy a quantified atom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Quantifier {
-    /// Some instance is in the newest observation.
+    /// Some substitution makes all literals true.
     Exists,
     /// Every instance of the signature has been seen since the state was entered.
     Forall,
+    /// At least this many instances, two or more, have been seen since the state was entered.
+    AtLeast(u32),
 }
 
-/// An argument of a quantified atom.
+/// An argument of a literal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Term {
     /// A variable of the atom's own quantifier, numbered by first occurrence.
@@ -179,62 +87,45 @@ pub enum Term {
     Constant(Name),
 }
 
-/// `exists X… . p(t…)` or `forall X… . p(t…)`.
+/// `[not] [once] p(t…)`: one of the literals that a quantified atom is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct QuantifiedAtom {
-    quantifier: Quantifier,
-    predicate: Name,
-    terms: Box<[Term]>,
-    variables: u32,
+pub struct Literal {
+    /// The predicate's name.
+    pub predicate: Name,
+    /// Its arguments.
+    pub terms: Box<[Term]>,
+    /// Whether it looks at the whole window, not only at the newest observation.
+    pub once: bool,
+    /// Whether it must be false.
+    pub negated: bool,
 }
 
-impl QuantifiedAtom {
-    /// Builds the atom, renumbering its variables by first occurrence.
-    ///
-    /// Returns `None` if no term is a variable: there would be nothing to quantify.
-    pub fn new(
-        quantifier: Quantifier,
-        predicate: Name,
-        terms: impl IntoIterator<Item = Term>,
-    ) -> Option<Self> {
-        let mut seen: Vec<u32> = Vec::new();
-        let mut number_of = std::collections::HashMap::new();
-        let terms: Box<[Term]> = terms
-            .into_iter()
-            .map(|term| match term {
-                Term::Variable(v) => Term::Variable(*number_of.entry(v).or_insert_with(|| {
-                    seen.push(v);
-                    seen.len() as u32 - 1
-                })),
-                constant @ Term::Constant(_) => constant,
-            })
-            .collect();
-        (!seen.is_empty()).then_some(Self {
-            quantifier,
+impl Literal {
+    /// The positive literal `p(t…)` of the newest observation.
+    pub fn now(predicate: Name, terms: impl IntoIterator<Item = Term>) -> Self {
+        Self {
             predicate,
-            terms,
-            variables: seen.len() as u32,
-        })
+            terms: terms.into_iter().collect(),
+            once: false,
+            negated: false,
+        }
     }
 
-    /// `exists` or `forall`.
-    pub fn quantifier(&self) -> Quantifier {
-        self.quantifier
+    /// The positive literal `once p(t…)`.
+    pub fn once(predicate: Name, terms: impl IntoIterator<Item = Term>) -> Self {
+        Self {
+            once: true,
+            ..Self::now(predicate, terms)
+        }
     }
 
-    /// The predicate's name.
-    pub fn predicate(&self) -> &Name {
-        &self.predicate
-    }
-
-    /// The arguments.
-    pub fn terms(&self) -> &[Term] {
-        &self.terms
-    }
-
-    /// How many different variables it has, at least one.
-    pub fn variables(&self) -> u32 {
-        self.variables
+    /// Its negation.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        Self {
+            negated: !self.negated,
+            ..self
+        }
     }
 
     /// The constants among its arguments.
@@ -248,28 +139,132 @@ impl QuantifiedAtom {
     /// Whether `atom` is one of its ground instances: the same predicate, the same constants in their places, and
     /// equal constants wherever a variable is repeated.
     pub fn matches(&self, atom: &GroundAtom) -> bool {
-        if atom.predicate != self.predicate || atom.constants.len() != self.terms.len() {
-            return false;
-        }
-        let mut value: Vec<Option<&Name>> = vec![None; self.variables as usize];
-        self.terms
-            .iter()
-            .zip(&atom.constants)
-            .all(|(term, c)| match term {
+        self.unify(atom, &mut HashMap::new())
+    }
+
+    /// As [`Self::matches`], where some variables have values already; those of the others are added. Where it fails, some may have been
+    /// added too.
+    pub(crate) fn unify<'a>(
+        &self,
+        atom: &'a GroundAtom,
+        values: &mut HashMap<u32, &'a Name>,
+    ) -> bool {
+        atom.predicate == self.predicate
+            && atom.constants.len() == self.terms.len()
+            && (self.terms.iter().zip(&atom.constants)).all(|(term, c)| match term {
                 Term::Constant(wanted) => wanted == c,
-                Term::Variable(v) => *value[*v as usize].get_or_insert(c) == c,
+                Term::Variable(v) => *values.entry(*v).or_insert(c) == c,
             })
     }
 
-    /// The instance in which variable `v` is `values[v]`.
-    pub(crate) fn instance(&self, values: &[Name]) -> GroundAtom {
+    /// Its atom, if no argument is a variable.
+    pub fn ground(&self) -> Option<GroundAtom> {
+        let constants: Option<Vec<Name>> = (self.terms.iter())
+            .map(|term| match term {
+                Term::Constant(c) => Some(c.clone()),
+                Term::Variable(_) => None,
+            })
+            .collect();
+        Some(GroundAtom::new(self.predicate.clone(), constants?))
+    }
+
+    /// The instance in which variable `v` is `value(v)`.
+    pub(crate) fn instance<'a>(&self, value: impl Fn(u32) -> &'a Name) -> GroundAtom {
         GroundAtom::new(
             self.predicate.clone(),
             self.terms.iter().map(|term| match term {
                 Term::Constant(c) => c.clone(),
-                Term::Variable(v) => values[*v as usize].clone(),
+                Term::Variable(v) => value(*v).clone(),
             }),
         )
+    }
+}
+
+/// A quantifier and its literals: `exists X. p(X)`, `forall X. p(X)`, `once p(o)`, `atleast 2 X. p(X)`,
+/// `exists X. (once p(X) and q(X))`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QuantifiedAtom {
+    quantifier: Quantifier,
+    literals: Box<[Literal]>,
+    variables: u32,
+}
+
+impl QuantifiedAtom {
+    /// `exists X… . p(t…)`, `forall X… . p(t…)` or `atleast k X… . p(t…)`; at least one is `exists X… . once p(t…)`.
+    ///
+    /// Returns `None` if no term is a variable, since there would be nothing to quantify, and for `atleast 0`.
+    pub fn new(
+        quantifier: Quantifier,
+        predicate: Name,
+        terms: impl IntoIterator<Item = Term>,
+    ) -> Option<Self> {
+        let (quantifier, once) = match quantifier {
+            Quantifier::Exists => (quantifier, false),
+            Quantifier::AtLeast(0) => return None,
+            Quantifier::AtLeast(1) => (Quantifier::Exists, true),
+            Quantifier::Forall | Quantifier::AtLeast(_) => (quantifier, true),
+        };
+        let literal = Literal {
+            once,
+            ..Literal::now(predicate, terms)
+        };
+        Some(Self::build(quantifier, [literal])).filter(|atom| atom.variables > 0)
+    }
+
+    /// `once p(t…)` or, with variables, `exists X… . once p(t…)`.
+    pub fn once(predicate: Name, terms: impl IntoIterator<Item = Term>) -> Self {
+        Self::build(Quantifier::Exists, [Literal::once(predicate, terms)])
+    }
+
+    /// `exists X… . (… and …)`: one substitution makes all literals true. `None` without a variable or without a positive literal.
+    pub fn join(literals: impl IntoIterator<Item = Literal>) -> Option<Self> {
+        Some(Self::build(Quantifier::Exists, literals))
+            .filter(|atom| atom.variables > 0 && !atom.literals.iter().all(|part| part.negated))
+    }
+
+    /// Renumbers the variables by first occurrence.
+    fn build(quantifier: Quantifier, literals: impl IntoIterator<Item = Literal>) -> Self {
+        let mut number_of: HashMap<u32, u32> = HashMap::new();
+        let mut literals: Box<[Literal]> = literals.into_iter().collect();
+        for term in literals.iter_mut().flat_map(|literal| &mut literal.terms) {
+            if let Term::Variable(v) = term {
+                let next = number_of.len() as u32;
+                *v = *number_of.entry(*v).or_insert(next);
+            }
+        }
+        Self {
+            quantifier,
+            literals,
+            variables: number_of.len() as u32,
+        }
+    }
+
+    /// Its quantifier.
+    pub fn quantifier(&self) -> Quantifier {
+        self.quantifier
+    }
+
+    /// Its literals, at least one. Those of `forall` and `atleast` have `once`.
+    pub fn literals(&self) -> &[Literal] {
+        &self.literals
+    }
+
+    /// Its literal, if it has one alone: it is no join.
+    pub fn single(&self) -> Option<&Literal> {
+        match &*self.literals {
+            [literal] => Some(literal),
+            _ => None,
+        }
+    }
+
+    /// How many different variables it has: none in `once p(o)`.
+    pub fn variables(&self) -> u32 {
+        self.variables
+    }
+
+    /// The constants among the arguments.
+    pub fn constants(&self) -> impl Iterator<Item = &Name> {
+        self.literals.iter().flat_map(Literal::constants)
     }
 }
 
@@ -283,19 +278,13 @@ pub enum Atom {
 }
 
 impl Atom {
-    /// The predicate's name.
-    pub fn predicate(&self) -> &Name {
+    /// The names of its predicates, with the numbers of their arguments.
+    pub fn predicates(&self) -> Vec<(&Name, usize)> {
         match self {
-            Self::Ground(atom) => atom.predicate(),
-            Self::Quantified(atom) => atom.predicate(),
-        }
-    }
-
-    /// How many arguments the predicate has.
-    pub fn arity(&self) -> usize {
-        match self {
-            Self::Ground(atom) => atom.constants().len(),
-            Self::Quantified(atom) => atom.terms().len(),
+            Self::Ground(atom) => vec![atom.family()],
+            Self::Quantified(atom) => (atom.literals.iter())
+                .map(|literal| (&literal.predicate, literal.terms.len()))
+                .collect(),
         }
     }
 
@@ -329,43 +318,30 @@ mod tests {
     }
 
     #[test]
-    fn names_sort_as_people_count() {
-        let mut names: Vec<Name> = ["o10", "o2", "a", "o02", "o1x", "o1"].map(name).to_vec();
-        names.sort();
-        let texts: Vec<&str> = names.iter().map(Name::as_str).collect();
-        assert_eq!(texts, ["a", "o1", "o1x", "o02", "o2", "o10"]);
-    }
-
-    #[test]
-    fn reserved_and_malformed_names_are_refused() {
-        for bad in ["", "true", "forall", "a b", "a-b", "p(", "<script>"] {
-            assert!(Name::new(bad).is_err(), "{bad:?}");
-        }
-        for good in ["u0", "12", "Größe", "_", "黄"] {
-            assert!(Name::new(good).is_ok(), "{good:?}");
-        }
-    }
-
-    #[test]
     fn instances_respect_constants_and_repeated_variables() {
         let on = |a: &str, b: &str| GroundAtom::new(name("on"), [name(a), name(b)]);
-        let on_table = QuantifiedAtom::new(
-            Quantifier::Exists,
+        let on_table = Literal::now(
             name("on"),
             [Term::Variable(7), Term::Constant(name("table"))],
-        )
-        .unwrap();
+        );
         assert!(on_table.matches(&on("a", "table")));
         assert!(!on_table.matches(&on("table", "a")));
-        let itself = QuantifiedAtom::new(
-            Quantifier::Exists,
-            name("on"),
-            [Term::Variable(3), Term::Variable(3)],
-        )
-        .unwrap();
+        let itself = Literal::now(name("on"), [Term::Variable(3), Term::Variable(3)]);
         assert!(itself.matches(&on("a", "a")));
         assert!(!itself.matches(&on("a", "b")));
-        assert_eq!(itself.variables(), 1);
+    }
+
+    #[test]
+    fn atoms_that_cannot_be() {
+        let p = |v| Literal::now(name("p"), [Term::Variable(v)]);
+        assert_eq!(QuantifiedAtom::join([p(3), p(3)]).unwrap().variables(), 1);
+        assert!(QuantifiedAtom::join([p(3).negated()]).is_none());
+        assert!(QuantifiedAtom::join([Literal::now(name("p"), [])]).is_none());
+        let counted =
+            |k| QuantifiedAtom::new(Quantifier::AtLeast(k), name("p"), [Term::Variable(0)]);
+        assert!(counted(0).is_none());
+        let once = QuantifiedAtom::once(name("p"), [Term::Variable(4)]);
+        assert_eq!(counted(1), Some(once));
         assert!(QuantifiedAtom::new(Quantifier::Exists, name("p"), []).is_none());
     }
 }

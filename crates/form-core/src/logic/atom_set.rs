@@ -137,6 +137,25 @@ impl AtomSet {
         }
     }
 
+    /// Whether it shares at least `count` members with `other`.
+    #[inline]
+    pub fn shares(&self, other: &Self, count: usize) -> bool {
+        let shared: u32 = match (&self.0, &other.0) {
+            (Bits::Small(a), Bits::Small(b)) => (a & b).count_ones(),
+            _ => (0..self.words().min(other.words()))
+                .map(|i| (self.word(i) & other.word(i)).count_ones())
+                .sum(),
+        };
+        shared as usize >= count
+    }
+
+    /// The members that are also in `other`, in order; does not allocate.
+    #[inline]
+    pub fn common<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = AtomId> + 'a {
+        let words = self.words().min(other.words());
+        (0..words).flat_map(move |i| bits_of(self.word(i) & other.word(i), i))
+    }
+
     /// The members that are also in `other`.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
@@ -176,16 +195,7 @@ impl AtomSet {
 
     /// The members in the signature's order.
     pub fn iter(&self) -> impl Iterator<Item = AtomId> + '_ {
-        (0..self.words()).flat_map(move |i| {
-            let mut rest = self.word(i);
-            std::iter::from_fn(move || {
-                let bit = rest.trailing_zeros();
-                (rest != 0).then(|| {
-                    rest &= rest - 1;
-                    AtomId(i as u32 * WORD as u32 + bit)
-                })
-            })
-        })
+        (0..self.words()).flat_map(move |i| bits_of(self.word(i), i))
     }
 
     fn words(&self) -> usize {
@@ -229,6 +239,18 @@ impl AtomSet {
             self.0 = Bits::Large(grown);
         }
     }
+}
+
+/// The members in the word of this number.
+#[inline]
+fn bits_of(mut word: u64, number: usize) -> impl Iterator<Item = AtomId> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        (word != 0).then(|| {
+            word &= word - 1;
+            AtomId(number as u32 * WORD as u32 + bit)
+        })
+    })
 }
 
 impl Default for AtomSet {
@@ -328,6 +350,9 @@ mod tests {
             prop_assert_eq!(x.difference(&y), set(&(&a - &b)));
             prop_assert_eq!(x.intersects(&y), !a.is_disjoint(&b));
             prop_assert_eq!(x.is_subset(&y), a.is_subset(&b));
+            prop_assert_eq!(x.common(&y).collect::<AtomSet>(), set(&(&a & &b)));
+            let shared = (&a & &b).len();
+            prop_assert!(x.shares(&y, shared) && !x.shares(&y, shared + 1));
             prop_assert_eq!(x == y, a == b);
             let mut grown = x.clone();
             grown.insert(AtomId(extra));

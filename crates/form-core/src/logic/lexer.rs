@@ -1,6 +1,7 @@
 //! The lexer: the text of a formula as tokens, in Unicode or ASCII notation.
 
-use super::atom::{Quantifier, is_name_char};
+use super::atom::Quantifier;
+use super::identifier::is_name_char;
 use crate::error::{Span, shortened};
 
 /// A token of the formula language.
@@ -12,7 +13,12 @@ pub enum Token<'a> {
     Not,
     And,
     Or,
+    /// `exists` or `forall`; `atleast` is a word until a number follows.
     Quantifier(Quantifier),
+    /// The `◆` of the Unicode notation; `once` is a word until an atom follows.
+    Once,
+    /// The `≥` of `∃≥2`.
+    AtLeast,
     Open,
     Close,
     Comma,
@@ -33,6 +39,9 @@ impl Token<'_> {
             Self::Or => "`or`".to_owned(),
             Self::Quantifier(Quantifier::Exists) => "`exists`".to_owned(),
             Self::Quantifier(Quantifier::Forall) => "`forall`".to_owned(),
+            Self::Quantifier(Quantifier::AtLeast(_)) => "`atleast`".to_owned(),
+            Self::Once => "`once`".to_owned(),
+            Self::AtLeast => "`≥`".to_owned(),
             Self::Open => "`(`".to_owned(),
             Self::Close => "`)`".to_owned(),
             Self::Comma => "`,`".to_owned(),
@@ -45,6 +54,7 @@ impl Token<'_> {
 }
 
 /// Reads tokens one at a time.
+#[derive(Clone)]
 pub struct Lexer<'a> {
     text: &'a str,
     at: usize,
@@ -54,6 +64,11 @@ impl<'a> Lexer<'a> {
     /// Starts at the beginning of the text.
     pub fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
+    }
+
+    /// The next token, which stays the next.
+    pub fn peek(&self) -> Token<'a> {
+        self.clone().next().0
     }
 
     /// The next token and its place; [`Token::End`] again and again after the last one.
@@ -101,6 +116,8 @@ fn symbol(c: char) -> Token<'static> {
         '∨' | '|' => Token::Or,
         '∃' => Token::Quantifier(Quantifier::Exists),
         '∀' => Token::Quantifier(Quantifier::Forall),
+        '◆' => Token::Once,
+        '≥' => Token::AtLeast,
         '(' => Token::Open,
         ')' => Token::Close,
         ',' => Token::Comma,

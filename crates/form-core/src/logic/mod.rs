@@ -4,6 +4,7 @@ pub(crate) mod atom;
 pub(crate) mod atom_set;
 pub(crate) mod dnf;
 pub(crate) mod formula;
+pub(crate) mod identifier;
 pub(crate) mod lexer;
 pub(crate) mod names;
 pub(crate) mod parse;

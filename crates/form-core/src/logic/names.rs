@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::atom::{Name, Term};
+use super::atom::Term;
+use super::identifier::Name;
 use crate::error::{Fault, Parsed, Span, shortened};
 
 /// The variables that one quantifier binds, in order.

@@ -2,15 +2,20 @@
 //!
 //! ```text
 //! formula    ::= formula `or` formula | formula `and` formula | `not` formula | `(` formula `)` | `true` | atom
-//! atom       ::= ground | (`exists` | `forall`) variable {[`,`] variable} `.` ground
+//! atom       ::= [`once`] ground | `exists` variables `.` scope | (`forall` | `atleast` number) variables `.` ground
+//! scope      ::= [`once`] ground | `(` literal {`and` literal} `)`
+//! literal    ::= [`not`] [`once`] ground
+//! variables  ::= variable {[`,`] variable}
 //! ground     ::= name [`(` name {`,` name} `)`]
 //! ```
-//! `not` binds tighter than `and`, `and` tighter than `or`; the scope of a quantifier is one atom.
+//! `not` binds tighter than `and`, `and` tighter than `or`; the scope of a quantifier is one atom or what its parentheses enclose.
+//! `once` and `atleast` are names wherever a name makes sense: `once(a)` is an atom of a predicate called `once`.
 
 use std::str::FromStr;
 
-use super::atom::{GroundAtom, Name, QuantifiedAtom, Quantifier, Term};
+use super::atom::{Atom, GroundAtom, Literal, QuantifiedAtom, Quantifier, Term};
 use super::formula::{Formula, Node};
+use super::identifier::Name;
 use super::lexer::{Lexer, Token};
 use super::names::{Binder, Names, name};
 use crate::error::{Error, Fault, Parsed, Result, Span};
@@ -101,16 +106,17 @@ impl<'a> Parser<'a> {
                     self.nodes.push(Node::Atom(atom.into()));
                     return Ok(());
                 }
+                Token::Word("atleast") if self.is_prefix() => {
+                    let atom = self.quantified_atom(Quantifier::AtLeast(0))?;
+                    self.nodes.push(Node::Atom(atom.into()));
+                    return Ok(());
+                }
                 Token::Word("false") => {
                     return Err(self.fault("there is no `false`: write `not true`"));
                 }
-                Token::Word(_) => {
-                    let (predicate, arguments) = self.application()?;
-                    let constants: Vec<Name> = (arguments.into_iter())
-                        .map(|(word, at)| self.names.constant(word, at))
-                        .collect::<Parsed<_>>()?;
-                    self.nodes
-                        .push(Node::Atom(GroundAtom::new(predicate, constants).into()));
+                Token::Word(_) | Token::Once => {
+                    let atom = self.unquantified_atom()?;
+                    self.nodes.push(Node::Atom(atom));
                     return Ok(());
                 }
                 _ => return Err(self.expected("an atom, `true`, `not`, `exists`, `forall` or `(`")),
@@ -187,9 +193,118 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Whether the word `once` or `atleast` stands before what it is about: otherwise it is a name.
+    fn is_prefix(&self) -> bool {
+        let follows = self.lexer.peek();
+        !matches!(
+            follows,
+            Token::And
+                | Token::Or
+                | Token::Open
+                | Token::Close
+                | Token::Comma
+                | Token::Dot
+                | Token::End
+        ) && !matches!(follows, Token::Unknown(_))
+    }
+
+    /// Skips a `once`, if there is one before an atom.
+    fn once(&mut self) -> Parsed<bool> {
+        let once = match self.token {
+            Token::Once => true,
+            Token::Word("once") => self.is_prefix(),
+            _ => false,
+        };
+        if once {
+            self.advance();
+            if !matches!(self.token, Token::Word(_)) {
+                return Err(self.expected("the atom that `once` is about"));
+            }
+        }
+        Ok(once)
+    }
+
+    /// `p(o)` or `once p(o)`.
+    fn unquantified_atom(&mut self) -> Parsed<Atom> {
+        let once = self.once()?;
+        let (predicate, arguments) = self.application()?;
+        let constants: Vec<Name> = (arguments.into_iter())
+            .map(|(word, at)| self.names.constant(word, at))
+            .collect::<Parsed<_>>()?;
+        Ok(match once {
+            true => {
+                QuantifiedAtom::once(predicate, constants.into_iter().map(Term::Constant)).into()
+            }
+            false => GroundAtom::new(predicate, constants).into(),
+        })
+    }
+
     fn quantified_atom(&mut self, quantifier: Quantifier) -> Parsed<QuantifiedAtom> {
-        let word = self.token.describe();
+        let counts = matches!(quantifier, Quantifier::AtLeast(_))
+            || quantifier == Quantifier::Exists && self.lexer.peek() == Token::AtLeast;
+        let mut word = self.token.describe();
         self.advance();
+        if self.token == Token::AtLeast {
+            self.advance();
+        }
+        let quantifier = match counts {
+            true => {
+                word = "`atleast`".to_owned();
+                Quantifier::AtLeast(self.count()?)
+            }
+            false => quantifier,
+        };
+        let mut binder = self.variables(&word)?;
+        let atom = match quantifier {
+            Quantifier::Exists if self.token == Token::Open => self.join(&mut binder)?,
+            Quantifier::Exists => {
+                let literal = self.literal(&mut binder, &word)?;
+                QuantifiedAtom::join([literal])
+            }
+            _ => {
+                if self.token == Token::Open {
+                    let problem = format!(
+                        "{word} is about one atom: only `exists` takes literals in parentheses"
+                    );
+                    return Err(self.fault(&problem));
+                }
+                let at = self.at.clone();
+                let literal = self.literal(&mut binder, &word)?;
+                if literal.once {
+                    let problem =
+                        format!("{word} looks at the whole window by itself: leave out the `once`");
+                    return Err(Fault::new(at, problem));
+                }
+                QuantifiedAtom::new(quantifier, literal.predicate, literal.terms)
+            }
+        };
+        if let Some((variable, at)) = binder.unused() {
+            let problem =
+                format!("the variable `{variable}` does not occur in the atom after the `.`");
+            return Err(Fault::new(at.clone(), problem));
+        }
+        Ok(atom.expect("every variable occurs, and there is one, and a positive literal"))
+    }
+
+    /// The number after `atleast`.
+    fn count(&mut self) -> Parsed<u32> {
+        let Token::Word(digits) = self.token else {
+            return Err(self.expected("a number after `atleast`"));
+        };
+        if !digits.chars().all(|c| c.is_ascii_digit()) {
+            return Err(self.expected("a number after `atleast`"));
+        }
+        let count = match digits.parse() {
+            Ok(0) => return Err(self.fault("at least 0 always holds: write `true`")),
+            Ok(count) => count,
+            Err(_) => return Err(self.fault("this number is too large")),
+        };
+        self.advance();
+        Ok(count)
+    }
+
+    /// The variables of a quantifier and its `.`.
+    fn variables(&mut self, word: &str) -> Parsed<Binder<'a>> {
         let mut binder = Binder::default();
         loop {
             match self.token {
@@ -211,20 +326,61 @@ impl<'a> Parser<'a> {
             }
         }
         self.advance();
+        Ok(binder)
+    }
+
+    /// `[once] p(t…)` in the scope of a quantifier.
+    fn literal(&mut self, binder: &mut Binder<'a>, word: &str) -> Parsed<Literal> {
+        let once = self.once()?;
         if !matches!(self.token, Token::Word(_)) {
             return Err(self.expected(&format!("the atom that {word} is about")));
         }
         let (predicate, arguments) = self.application()?;
         let terms: Vec<Term> = (arguments.into_iter())
-            .map(|(word, at)| self.names.term(&mut binder, word, at))
+            .map(|(word, at)| self.names.term(binder, word, at))
             .collect::<Parsed<_>>()?;
-        if let Some((variable, at)) = binder.unused() {
-            let problem =
-                format!("the variable `{variable}` does not occur in the atom after the `.`");
-            return Err(Fault::new(at.clone(), problem));
+        Ok(Literal {
+            once,
+            ..Literal::now(predicate, terms)
+        })
+    }
+
+    /// `(literal and …)`.
+    fn join(&mut self, binder: &mut Binder<'a>) -> Parsed<Option<QuantifiedAtom>> {
+        let start = self.at.start;
+        let mut literals: Vec<Literal> = Vec::new();
+        loop {
+            self.advance();
+            let mut negated = false;
+            while self.token == Token::Not {
+                negated = !negated;
+                self.advance();
+            }
+            if !matches!(self.token, Token::Word(_) | Token::Once) {
+                return Err(
+                    self.expected("a literal, `[not] [once] p(X)`, in the parentheses of `exists`")
+                );
+            }
+            let literal = self.literal(binder, "`exists`")?;
+            literals.push(Literal { negated, ..literal });
+            match self.token {
+                Token::And => {}
+                Token::Close => break,
+                Token::Or => {
+                    let problem = "the parentheses of `exists` take literals joined by `and`: write `or` between two `exists`";
+                    return Err(self.fault(problem));
+                }
+                _ => return Err(self.expected("`and` or the `)` of `exists`")),
+            }
         }
-        Ok(QuantifiedAtom::new(quantifier, predicate, terms)
-            .expect("every variable occurs, and there is one"))
+        let at = start..self.at.end;
+        self.advance();
+        if literals.iter().all(|literal| literal.negated) {
+            let problem =
+                "one literal here must be without `not`: nothing says which objects to look for";
+            return Err(Fault::new(at, problem));
+        }
+        Ok(QuantifiedAtom::join(literals))
     }
 
     /// `p` or `p(w, …)`: the predicate and its arguments with their places.
@@ -279,7 +435,7 @@ impl<'a> Parser<'a> {
             Some((word, at)) => Err(Fault::new(
                 at.clone(),
                 format!(
-                    "`{word}` is a variable elsewhere in this formula, but no quantifier binds it here: the scope of a quantifier is one atom"
+                    "`{word}` is a variable elsewhere in this formula, but no quantifier binds it here: the scope of a quantifier is one atom, or what its parentheses enclose, as in `exists X. (p(X) and q(X))`"
                 ),
             )),
         }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::atom::{Atom, QuantifiedAtom, Quantifier, Term, write_application};
+use super::atom::{Atom, Literal, QuantifiedAtom, Quantifier, Term, write_application};
 use super::formula::{Formula, Node, subformula_starts};
 
 /// How connectives and quantifiers are written.
@@ -38,12 +38,21 @@ impl Notation {
     }
 
     /// The quantifier as it stands before its variables.
-    pub fn quantifier(self, quantifier: Quantifier) -> &'static str {
+    pub fn quantifier(self, quantifier: Quantifier) -> String {
         match (self, quantifier) {
-            (Self::Ascii, Quantifier::Exists) => "exists ",
-            (Self::Ascii, Quantifier::Forall) => "forall ",
-            (Self::Unicode, Quantifier::Exists) => "∃",
-            (Self::Unicode, Quantifier::Forall) => "∀",
+            (Self::Ascii, Quantifier::Exists) => "exists ".to_owned(),
+            (Self::Ascii, Quantifier::Forall) => "forall ".to_owned(),
+            (Self::Ascii, Quantifier::AtLeast(count)) => format!("atleast {count} "),
+            (Self::Unicode, Quantifier::Exists) => "∃".to_owned(),
+            (Self::Unicode, Quantifier::Forall) => "∀".to_owned(),
+            (Self::Unicode, Quantifier::AtLeast(count)) => format!("∃≥{count} "),
+        }
+    }
+
+    fn once(self) -> &'static str {
+        match self {
+            Self::Ascii => "once ",
+            Self::Unicode => "◆",
         }
     }
 }
@@ -69,7 +78,7 @@ impl fmt::Display for Atom {
         let constants = self
             .constants()
             .into_iter()
-            .map(super::atom::Name::as_str)
+            .map(super::identifier::Name::as_str)
             .collect();
         write_atom(f, self, Notation::Ascii, &constants)
     }
@@ -93,7 +102,7 @@ impl fmt::Display for Written<'_> {
         let starts = subformula_starts(nodes);
         let constants: HashSet<&str> = (self.formula.atoms())
             .flat_map(Atom::constants)
-            .map(super::atom::Name::as_str)
+            .map(super::identifier::Name::as_str)
             .collect();
         let mut work = vec![Work::Subformula(nodes.len() - 1)];
         while let Some(item) = work.pop() {
@@ -179,10 +188,12 @@ impl QuantifiedAtom {
             .take(self.variables() as usize)
             .collect()
     }
+}
 
+impl Literal {
     /// The arguments in text form, with these names of the variables.
     pub fn arguments<'a>(&'a self, variables: &'a [String]) -> Vec<&'a str> {
-        (self.terms().iter())
+        (self.terms.iter())
             .map(|term| match term {
                 Term::Variable(v) => variables[*v as usize].as_str(),
                 Term::Constant(constant) => constant.as_str(),
@@ -201,11 +212,29 @@ fn write_quantified(
     let short = ["X", "Y", "Z"].map(str::to_owned).into_iter();
     let names = short.chain((0..).map(|i| format!("X{i}")));
     let variables = atom.name_variables(names, taken);
-    write!(
-        f,
-        "{}{}. ",
-        notation.quantifier(atom.quantifier()),
-        variables.join(", ")
-    )?;
-    write_application(f, atom.predicate(), &atom.arguments(&variables))
+    if !variables.is_empty() {
+        let quantifier = notation.quantifier(atom.quantifier());
+        write!(f, "{quantifier}{}. ", variables.join(", "))?;
+    }
+    let parenthesised = atom.literals().len() > 1;
+    if parenthesised {
+        f.write_str("(")?;
+    }
+    for (i, literal) in atom.literals().iter().enumerate() {
+        if i > 0 {
+            f.write_str(notation.and())?;
+        }
+        if literal.negated {
+            f.write_str(notation.not())?;
+        }
+        // The window of `forall` and `atleast` goes without saying.
+        if literal.once && atom.quantifier() == Quantifier::Exists {
+            f.write_str(notation.once())?;
+        }
+        write_application(f, &literal.predicate, &literal.arguments(&variables))?;
+    }
+    if parenthesised {
+        f.write_str(")")?;
+    }
+    Ok(())
 }

@@ -7,8 +7,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
-use super::atom::{Atom, GroundAtom, Name, QuantifiedAtom};
+use super::atom::{Atom, GroundAtom, Literal, QuantifiedAtom};
 use super::atom_set::{AtomId, AtomSet};
+use super::identifier::Name;
 use crate::error::{Error, Result};
 
 /// The set of observable ground atoms, each with a number.
@@ -118,29 +119,32 @@ impl Signature {
         (0..self.atoms.len() as u32).map(AtomId)
     }
 
-    /// All atoms that are instances of `atom`.
-    pub fn instances(&self, atom: &QuantifiedAtom) -> AtomSet {
-        self.family(atom.predicate(), atom.terms().len())
-            .filter(|id| atom.matches(self.atom(*id)))
+    /// All atoms that are instances of a literal's atom.
+    pub fn instances(&self, literal: &Literal) -> AtomSet {
+        self.family(&literal.predicate, literal.terms.len())
+            .filter(|id| literal.matches(self.atom(*id)))
             .collect()
     }
 
-    /// The atoms that an atomic formula is about: itself, or its instances.
-    ///
-    /// Fails where the signature lacks the predicate or a constant, or where a quantified atom has no instance.
-    pub(crate) fn extension(&self, atom: &Atom) -> Result<AtomSet> {
-        let extension = match atom {
-            Atom::Ground(ground) => self.id_of(ground).into_iter().collect(),
-            Atom::Quantified(quantified) => self.instances(quantified),
-        };
-        if extension.is_empty() {
-            Err(Error::NotInSignature {
-                atom: atom.to_string(),
-                problem: self.why_missing(atom),
-            })
-        } else {
-            Ok(extension)
+    /// The number of a ground atom that a formula names; an error says what the signature lacks.
+    pub(crate) fn named(&self, atom: &GroundAtom) -> Result<AtomId> {
+        self.id_of(atom).ok_or_else(|| Error::NotInSignature {
+            atom: atom.to_string(),
+            problem: self.why_missing(atom.family(), atom.constants(), "does not list this atom"),
+        })
+    }
+
+    /// The instances of one of a quantified atom's literals; an error says what the signature lacks.
+    pub(crate) fn extension(&self, atom: &QuantifiedAtom, literal: &Literal) -> Result<AtomSet> {
+        let instances = self.instances(literal);
+        if instances.is_empty() {
+            let family = (&literal.predicate, literal.terms.len());
+            return Err(Error::NotInSignature {
+                atom: Atom::from(atom.clone()).to_string(),
+                problem: self.why_missing(family, literal.constants(), "has no instance of it"),
+            });
         }
+        Ok(instances)
     }
 
     /// The set in text form: `{blue(o4), goal}`.
@@ -176,8 +180,12 @@ impl Signature {
             .map(move |(i, _)| AtomId((start + i) as u32))
     }
 
-    fn why_missing(&self, atom: &Atom) -> String {
-        let (predicate, arity) = (atom.predicate(), atom.arity());
+    fn why_missing<'a>(
+        &self,
+        (predicate, arity): (&Name, usize),
+        constants: impl IntoIterator<Item = &'a Name>,
+        otherwise: &str,
+    ) -> String {
         let arities: BTreeSet<usize> = (self.atoms.iter())
             .filter(|a| a.predicate() == predicate)
             .map(|a| a.constants().len())
@@ -195,7 +203,7 @@ impl Signature {
                 known.join(" and ")
             );
         }
-        for constant in atom.constants() {
+        for constant in constants {
             let known = self
                 .family(predicate, arity)
                 .any(|id| self.atom(id).constants().contains(constant));
@@ -205,10 +213,7 @@ impl Signature {
                 );
             }
         }
-        match atom {
-            Atom::Ground(_) => "the signature does not list this atom".to_owned(),
-            Atom::Quantified(_) => "the signature has no instance of it".to_owned(),
-        }
+        format!("the signature {otherwise}")
     }
 
     /// Similar atoms of the signature, for an error message.
@@ -219,7 +224,7 @@ impl Signature {
             .map(|known| format!("`{known}`"))
             .collect();
         if alike.is_empty() {
-            self.why_missing(&Atom::Ground(atom.clone()))
+            self.why_missing(atom.family(), atom.constants(), "does not list this atom")
         } else {
             format!(
                 "of `{}` the signature has {}, …",
@@ -273,8 +278,13 @@ mod tests {
             Signature::parse(["yellow(o0)", "yellow(o1)", "goal", "on(a,table)"]).unwrap();
         let why = |text: &str| {
             let formula: crate::Formula = text.parse().unwrap();
-            let atom = formula.atoms().next().unwrap();
-            signature.extension(atom).unwrap_err().to_string()
+            let error = match formula.atoms().next().unwrap() {
+                Atom::Ground(atom) => signature.named(atom).unwrap_err(),
+                Atom::Quantified(atom) => {
+                    (signature.extension(atom, &atom.literals()[0])).unwrap_err()
+                }
+            };
+            error.to_string()
         };
         assert!(why("lava").contains("no predicate `lava`"));
         assert!(why("goal(x)").contains("no predicate `goal/1`, only `goal/0`"));

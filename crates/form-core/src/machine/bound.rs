@@ -1,55 +1,18 @@
 //! The compiled form of a machine: bound to a signature, evaluated by bit masks, never allocating while it steps.
 //!
-//! Each atomic formula is one masked test of the newest observation or of the union of the buffer. The formulae of a state's
+//! Each atomic formula is one [test](super::atomic_test) of the newest observation and of the union of the buffer. The formulae of a state's
 //! edges become one short-circuit program: each test has a successor for "holds" and one for "does not hold", and the exits are
 //! "take edge i" and "stay". Edges are tried in declaration order (Algorithm 1).
 
 use std::sync::Arc;
 
+use super::atomic_test::Test;
 use super::machine::{EdgeId, Machine, StateId};
 use super::step_mode::StepMode;
 use crate::error::Result;
-use crate::logic::atom::{Atom, Quantifier};
 use crate::logic::atom_set::{AtomId, AtomSet};
 use crate::logic::formula::{Formula, Node};
 use crate::logic::signature::Signature;
-
-/// The observations that a test looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Scope {
-    /// Some atom of the mask is in the newest observation: ground atoms, propositions, `exists`.
-    AnyNewest,
-    /// Every atom of the mask has been seen since the state was entered: `forall`.
-    AllSeen,
-}
-
-/// An atomic formula bound to a signature.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Test {
-    pub(crate) scope: Scope,
-    pub(crate) mask: AtomSet,
-}
-
-impl Test {
-    fn bind(atom: &Atom, signature: &Signature) -> Result<Self> {
-        let scope = match atom {
-            Atom::Quantified(quantified) if quantified.quantifier() == Quantifier::Forall => {
-                Scope::AllSeen
-            }
-            _ => Scope::AnyNewest,
-        };
-        let mask = signature.extension(atom)?;
-        Ok(Self { scope, mask })
-    }
-
-    #[inline]
-    pub(crate) fn holds(&self, newest: &AtomSet, seen: &AtomSet) -> bool {
-        match self.scope {
-            Scope::AnyNewest => self.mask.intersects(newest),
-            Scope::AllSeen => self.mask.is_subset(seen),
-        }
-    }
-}
 
 /// A test and its two successors.
 #[derive(Clone, Debug)]
@@ -107,6 +70,8 @@ pub struct BoundMachine {
     outgoing: Vec<Vec<EdgeId>>,
     progress: Vec<AtomSet>,
     every_step: bool,
+    /// By state: the tests of its window.
+    windows: Vec<Vec<Test>>,
     /// The formulae of the edges, for the checks.
     formulae: Vec<BoundFormula>,
 }
@@ -134,14 +99,20 @@ impl BoundMachine {
         let mut program = Vec::new();
         let mut entries = Vec::with_capacity(outgoing.len());
         let mut progress = vec![AtomSet::new(); outgoing.len()];
+        let mut windows: Vec<Vec<Test>> = vec![Vec::new(); outgoing.len()];
         for (state, edges) in outgoing.iter().enumerate() {
             // From the last edge to the first: a failing test continues at the next edge.
             let mut entry = STAY;
             for id in edges.iter().rev() {
                 let formula = &formulae[id.index()];
                 entry = compile(formula, Target::take(*id), entry, &mut program);
-                for test in formula.tests().filter(|test| test.scope == Scope::AllSeen) {
-                    progress[state].union_with(&test.mask);
+                for test in formula.tests() {
+                    if let Some(window) = test.window()
+                        && !windows[state].contains(test)
+                    {
+                        progress[state].union_with(window);
+                        windows[state].push(test.clone());
+                    }
                 }
             }
             entries.push(entry);
@@ -158,6 +129,7 @@ impl BoundMachine {
             outcomes,
             outgoing,
             progress,
+            windows,
             formulae,
         })
     }
@@ -183,10 +155,20 @@ impl BoundMachine {
         &self.outgoing[state.index()]
     }
 
-    /// The atoms of all `forall`s on edges out of the state, negated ones too. Given the indicators "observed since the state was
-    /// entered" of these atoms, the state's sub-task is Markovian (paper, Section 3.4).
+    /// The atoms that edges out of the state look for in the window: those of all `forall`s, `atleast`s and `once`s, negated ones too.
+    /// Given the indicators "observed since the state was entered" of these atoms, the state's sub-task is Markovian (paper, Section 3.4).
     pub fn progress_atoms(&self, state: StateId) -> &AtomSet {
         &self.progress[state.index()]
+    }
+
+    /// Those of the [progress atoms](Self::progress_atoms) that are still to come: not observed yet, and of a test that they can still
+    /// change. Once two yellow ones were seen, `atleast 2 X. yellow(X)` waits for no other.
+    pub fn awaited_atoms(&self, state: StateId, seen: &AtomSet) -> AtomSet {
+        let mut awaited = AtomSet::new();
+        for test in &self.windows[state.index()] {
+            awaited.union_with(&test.awaited(seen));
+        }
+        awaited
     }
 
     /// All atoms that some edge tests.
@@ -198,13 +180,10 @@ impl BoundMachine {
         relevant
     }
 
-    /// Whether some edge tests one of two atoms and not the other. Exchanging two atoms that none tells apart, in all observations,
-    /// changes nothing that the machine does.
+    /// Whether some edge tests one of two atoms and not the other, or joins them with different atoms. Exchanging two atoms that none
+    /// tells apart, in all observations, changes nothing that the machine does.
     pub fn tells_apart(&self, one: AtomId, other: AtomId) -> bool {
-        (self.program.iter()).any(|instruction| {
-            let mask = &instruction.test.mask;
-            mask.contains(one) != mask.contains(other)
-        })
+        (self.program.iter()).any(|instruction| instruction.test.tells_apart(one, other))
     }
 
     /// The edge that the machine takes on a buffer with this newest observation and this union, if any.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::machine::{Edge, Machine, StateId, place_of_edge};
 use super::step_mode::StepMode;
 use crate::error::{Error, Result};
-use crate::logic::atom::Name;
 use crate::logic::formula::Formula;
+use crate::logic::identifier::Name;
 
 impl Machine {
     /// Starts building a machine.

@@ -8,8 +8,12 @@ use super::explore::{Explored, explore};
 use super::machine::{EdgeId, Machine, StateId};
 use super::satisfy::{Buffer, Satisfiable, find_buffer, find_first};
 use super::step_mode::StepMode;
-use crate::logic::atom::{Atom, GroundAtom, Name};
+use crate::logic::atom::{Atom, GroundAtom, QuantifiedAtom, Quantifier};
+use crate::logic::identifier::Name;
 use crate::logic::signature::Signature;
+
+/// The maximum number of objects that a generic signature makes up for a count: binding refuses larger ones.
+const MOST_MADE_UP: usize = 1000;
 
 /// The result of [`check`].
 #[derive(Clone, Debug, Default)]
@@ -86,7 +90,7 @@ pub fn check(machine: &BoundMachine) -> Findings {
     let mut findings = Findings::default();
     let lifted = machine.machine();
     for state in lifted.state_ids() {
-        // Without a `forall` every buffer can occur; with one, a run must reach it without leaving the state.
+        // Where no edge looks at the window every buffer can occur; elsewhere a run must reach it without leaving the state.
         let tracked = !machine.progress_atoms(state).is_empty();
         let explored = if tracked {
             explore(machine, state)
@@ -246,7 +250,8 @@ impl Machine {
     /// new objects `_1`, `_2`, …, and two atoms that it does not name.
     ///
     /// Two formulae that can hold together over any signature can hold together over this one: the first instance satisfies
-    /// `exists` and the second `not forall`, and only a literal that contradicts the quantified atom itself affects them.
+    /// `exists` and the second `not forall`, and only a literal that contradicts the quantified atom itself affects them. A count needs one
+    /// more than it counts, and each join objects of its own, apart from those of the others.
     pub fn generic_signature(&self) -> Signature {
         let atoms = self.atoms();
         let named: BTreeSet<&str> = atoms
@@ -254,20 +259,32 @@ impl Machine {
             .flat_map(|atom| atom.constants())
             .map(Name::as_str)
             .collect();
+        let mut quantified: Vec<&QuantifiedAtom> = Vec::new();
         let mut instances: Vec<GroundAtom> = self.unnamed_atoms().to_vec();
-        for atom in atoms {
+        for atom in &atoms {
             match atom {
                 Atom::Ground(ground) => instances.push(ground.clone()),
-                Atom::Quantified(quantified) => {
-                    let fresh: Vec<Name> = (1..)
-                        .map(|i| format!("_{i}"))
-                        .filter(|name| !named.contains(name.as_str()))
-                        .take(2 * quantified.variables() as usize)
-                        .map(|name| Name::new(&name).expect("an underscore and digits are a name"))
-                        .collect();
-                    let (first, second) = fresh.split_at(quantified.variables() as usize);
-                    instances.extend([quantified.instance(first), quantified.instance(second)]);
-                }
+                Atom::Quantified(atom) => quantified.push(atom),
+            }
+        }
+        let joins = quantified.iter().filter(|atom| atom.single().is_none());
+        let joins = joins.count();
+        for atom in quantified {
+            let copies = match atom.quantifier() {
+                _ if atom.variables() == 0 => 1,
+                Quantifier::AtLeast(count) => (count as usize).min(MOST_MADE_UP) + 1,
+                _ => 2 + joins,
+            };
+            let variables = atom.variables() as usize;
+            let fresh: Vec<Name> = (1..)
+                .map(|i| format!("_{i}"))
+                .filter(|name| !named.contains(name.as_str()))
+                .take(copies * variables)
+                .map(|name| Name::new(&name).expect("an underscore and digits are a name"))
+                .collect();
+            for copy in 0..copies {
+                let value = |v: u32| &fresh[copy * variables + v as usize];
+                instances.extend((atom.literals().iter()).map(|literal| literal.instance(value)));
             }
         }
         Signature::new(instances)
@@ -276,7 +293,10 @@ impl Machine {
     /// Two propositions that no edge tests, for observations of something else.
     pub fn unnamed_atoms(&self) -> [GroundAtom; 2] {
         let atoms = self.atoms();
-        let named: BTreeSet<&str> = atoms.iter().map(|atom| atom.predicate().as_str()).collect();
+        let named: BTreeSet<&str> = (atoms.iter())
+            .flat_map(|atom| atom.predicates())
+            .map(|(predicate, _)| predicate.as_str())
+            .collect();
         ["other", "other2"].map(|word| {
             let mut name = word.to_owned();
             while named.contains(name.as_str()) {

@@ -2,12 +2,13 @@
 //!
 //! Not every buffer occurs in a run: an observation that fires an edge leaves the state. With an edge `p(a)` before an edge
 //! `forall X. p(X)`, the second never fires, although a buffer exists on which it holds and the first does not. The search visits
-//! the unions of observations that stay in the state. Atoms that occur in exactly the same tests are interchangeable (symmetry
-//! reduction): of such a class only the first k are ever observed.
+//! the unions of observations that stay in the state. Atoms that occur in exactly the same tests, none of them a join, are
+//! interchangeable (symmetry reduction): of such a class only the first k are ever observed.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use super::bound::{BoundMachine, Scope, Test};
+use super::atomic_test::{Scope, Test};
+use super::bound::BoundMachine;
 use super::machine::{EdgeId, StateId};
 use super::satisfy::Buffer;
 use crate::logic::atom_set::{AtomId, AtomSet};
@@ -18,7 +19,7 @@ const BUDGET: usize = 1 << 17;
 /// Interchangeable atoms of a state, in order.
 struct Class {
     atoms: Vec<AtomId>,
-    /// Whether a `forall` tests them, so that it matters whether they were observed.
+    /// Whether a test looks for them in the window, so that it matters whether they were observed.
     tracked: bool,
 }
 
@@ -76,6 +77,34 @@ pub(crate) fn explore(machine: &BoundMachine, state: StateId) -> Option<Explored
     Some(explored)
 }
 
+impl BoundMachine {
+    /// The windows with which runs can rest in a state where one atom is observed at a time, up to interchangeable atoms and as far as they
+    /// matter; the first is empty. `None` if there are too many.
+    pub fn resting_windows(&self, state: StateId) -> Option<Vec<AtomSet>> {
+        let classes = classes_of(&tests_of(self, state));
+        let mut windows = vec![AtomSet::new()];
+        let mut known = HashSet::from([AtomSet::new()]);
+        let mut next = 0;
+        while next < windows.len() {
+            let seen = windows[next].clone();
+            next += 1;
+            for newest in (classes.iter()).flat_map(|class| class.observations(&seen)) {
+                let union = seen.union(&newest);
+                let to = (self.choose(state, &newest, &union))
+                    .map_or(state, |edge| self.outcome(edge).0);
+                let union = union.intersection(self.progress_atoms(state));
+                if newest.len() == 1 && to == state && known.insert(union.clone()) {
+                    windows.push(union);
+                }
+            }
+            if windows.len() * classes.len() > BUDGET {
+                return None;
+            }
+        }
+        Some(windows)
+    }
+}
+
 impl Explored {
     /// Records what holds on a buffer; the edge that is taken.
     fn visit(
@@ -120,10 +149,13 @@ fn classes_of(tests: &[Test]) -> Vec<Class> {
             memberships.entry(atom).or_default().push(i);
         }
     }
-    let mut classes: BTreeMap<Vec<usize>, Class> = BTreeMap::new();
+    let mut classes: BTreeMap<(Vec<usize>, Option<AtomId>), Class> = BTreeMap::new();
     for (atom, membership) in memberships {
-        let tracked = membership.iter().any(|i| tests[*i].scope == Scope::AllSeen);
-        let class = classes.entry(membership).or_insert(Class {
+        let tracked = (membership.iter())
+            .any(|i| (tests[*i].window()).is_some_and(|window| window.contains(atom)));
+        // A join tells objects apart by what they are joined with.
+        let joined = (membership.iter()).any(|i| matches!(tests[*i].scope, Scope::Join(_)));
+        let class = (classes.entry((membership, joined.then_some(atom)))).or_insert(Class {
             atoms: Vec::new(),
             tracked,
         });

@@ -19,7 +19,7 @@ use super::builder::{Draft, DraftEdge, check_machine_name};
 use super::machine::Machine;
 use super::step_mode::StepMode;
 use crate::error::{Error, Fault, Parsed, Result, Span, place};
-use crate::logic::atom::Name;
+use crate::logic::identifier::Name;
 use crate::logic::parse;
 
 impl FromStr for Machine {

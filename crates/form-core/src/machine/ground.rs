@@ -1,18 +1,20 @@
 //! Grounding: the equivalent propositional machine for one signature (paper, Figures 4b, 8 and 9).
 //!
-//! A `forall` needs memory, which a propositional machine keeps in its states: state u splits into one state per set S of atoms
-//! already observed of those that u's `forall`s wait for. There, `forall X. p(X)` means "the instances outside S are all in this
-//! observation", and `exists X. p(X)` is a disjunction. Observing some awaited atoms without leaving u leads from S to a larger
-//! set.
+//! A window needs memory, which a propositional machine keeps in its states: state u splits into one state per set S of atoms
+//! already observed of those that u's `forall`s, `atleast`s and `once`s look for. There, `forall X. p(X)` means "the instances outside
+//! S are all in this observation", `once p(o)` is settled if S has it, and `exists X. p(X)` is a disjunction. Observing some awaited
+//! atoms without leaving u leads from S to a larger set.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use super::atomic_test::{Scope, Test};
 use super::bound::{BoundFormula, BoundMachine};
+use super::join::Condition;
 use super::machine::{Machine, StateId};
 use super::observations::Observations;
 use super::satisfy::{Satisfiable, find_buffer};
 use crate::error::{Error, Result};
-use crate::logic::atom::{Atom, Quantifier};
+use crate::logic::atom::Atom;
 use crate::logic::atom_set::{AtomId, AtomSet};
 use crate::logic::dnf::{Cube, absorb, dnf};
 use crate::logic::formula::Formula;
@@ -57,6 +59,9 @@ impl Default for GroundOptions {
 
 /// The maximum number of cubes for which a formula is split into parallel edges.
 const MAX_PARALLEL: usize = 64;
+
+/// The maximum number of combinations of atoms that one atomic formula becomes.
+const MAX_CHOICES: usize = 5_000;
 
 /// The maximum number of awaited atoms, where all subsets are enumerated and where one atom comes at a time.
 const MAX_AWAITED: usize = 16;
@@ -127,7 +132,7 @@ impl Grounding<'_> {
         let mut earlier: Vec<Formula> = Vec::new();
         for id in self.machine.outgoing(state) {
             let edge = self.machine.machine().edge(*id);
-            let formula = propositional(&edge.formula, seen, signature);
+            let formula = self.propositional(&edge.formula, seen)?;
             if edge.to == state {
                 // A self-loop keeps the buffer, with the atoms just observed.
                 for seen_now in self.subsets(state, &awaited)? {
@@ -156,6 +161,26 @@ impl Grounding<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The formula over ground atoms, in a state where the atoms `seen` have been observed.
+    fn propositional(&self, formula: &Formula, seen: &AtomSet) -> Result<Formula> {
+        let signature = self.machine.signature();
+        let mut failed = None;
+        let formula = formula.substitute(|atom| {
+            if matches!(atom, Atom::Ground(_)) {
+                return None;
+            }
+            let residue = Test::bind(atom, signature).and_then(|test| {
+                residue(&test, seen, signature).ok_or_else(|| Error::Limit {
+                    what: format!("combinations of atoms for `{atom}`"),
+                    limit: MAX_CHOICES,
+                    hint: "ground for fewer objects".to_owned(),
+                })
+            });
+            residue.map_err(|error| failed = Some(error)).ok()
+        });
+        failed.map_or(Ok(formula), Err)
     }
 
     /// The sets of awaited atoms that an observation may contain.
@@ -268,19 +293,68 @@ impl Grounding<'_> {
     }
 }
 
-/// The formula without quantifiers, in a state where the atoms `seen` have been observed.
-fn propositional(formula: &Formula, seen: &AtomSet, signature: &Signature) -> Formula {
-    formula.substitute(|atom| {
-        let Atom::Quantified(quantified) = atom else {
-            return None;
-        };
-        let instances = signature.instances(quantified);
-        let atom = |id| Formula::atom(signature.atom(id).clone());
-        Some(match quantified.quantifier() {
-            Quantifier::Exists => Formula::any(instances.iter().map(atom)),
-            Quantifier::Forall => Formula::all(instances.difference(seen).iter().map(atom)),
-        })
+/// What a test means for the newest observation, in a state where the atoms `seen` have been observed. `None` if that has too many
+/// parts.
+fn residue(test: &Test, seen: &AtomSet, signature: &Signature) -> Option<Formula> {
+    let atom = |id| Formula::atom(signature.atom(id).clone());
+    let mask = &test.mask;
+    Some(match &test.scope {
+        Scope::AnyNewest => Formula::any(mask.iter().map(atom)),
+        Scope::AllSeen => Formula::all(mask.difference(seen).iter().map(atom)),
+        Scope::AnySeen | Scope::AtLeast(_) if test.holds(seen, seen) => Formula::truth(),
+        Scope::AnySeen => Formula::any(mask.iter().map(atom)),
+        Scope::AtLeast(count) => {
+            let missing: Vec<AtomId> = mask.difference(seen).iter().collect();
+            let wanted = *count as usize - (mask.len() - missing.len());
+            let choices = choices(&missing, wanted)?;
+            Formula::any(
+                (choices.iter()).map(|choice| Formula::all(choice.iter().map(|id| atom(*id)))),
+            )
+        }
+        Scope::Join(join) => {
+            let mut parts: Vec<Formula> = Vec::new();
+            for conditions in join.substitutions() {
+                let settled = |c: &&Condition| c.once && seen.contains(c.atom);
+                if conditions.iter().any(|c| c.negated && settled(&c)) {
+                    continue;
+                }
+                let open = conditions.iter().filter(|c| !settled(c));
+                let part = Formula::all(open.map(|c| match c.negated {
+                    true => atom(c.atom).negated(),
+                    false => atom(c.atom),
+                }));
+                if !parts.contains(&part) {
+                    parts.push(part);
+                }
+                if parts.len() > MAX_CHOICES {
+                    return None;
+                }
+            }
+            Formula::any(parts)
+        }
     })
+}
+
+/// All choices of `wanted` of the atoms; `None` if there are too many.
+fn choices(atoms: &[AtomId], wanted: usize) -> Option<Vec<Vec<AtomId>>> {
+    // By number of atoms: the choices among those so far.
+    let mut chosen: Vec<Vec<Vec<AtomId>>> = vec![vec![Vec::new()]];
+    chosen.resize(wanted + 1, Vec::new());
+    for atom in atoms {
+        for size in (1..=wanted).rev() {
+            let longer = chosen[size - 1].iter().map(|choice| {
+                let mut longer = choice.clone();
+                longer.push(*atom);
+                longer
+            });
+            let longer: Vec<Vec<AtomId>> = longer.collect();
+            chosen[size].extend(longer);
+            if chosen[size].len() > MAX_CHOICES {
+                return None;
+            }
+        }
+    }
+    chosen.pop()
 }
 
 /// Exactly these of the awaited atoms are observed.

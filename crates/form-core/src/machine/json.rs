@@ -9,7 +9,7 @@ use super::builder::{Draft, DraftEdge};
 use super::machine::Machine;
 use super::step_mode::StepMode;
 use crate::error::{Fault, Parsed, Result, Span, place};
-use crate::logic::atom::Name;
+use crate::logic::identifier::Name;
 use crate::logic::parse;
 
 #[derive(Deserialize)]

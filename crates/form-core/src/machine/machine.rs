@@ -3,8 +3,9 @@
 use std::fmt;
 
 use super::step_mode::StepMode;
-use crate::logic::atom::{Atom, Name};
+use crate::logic::atom::Atom;
 use crate::logic::formula::Formula;
+use crate::logic::identifier::Name;
 
 /// The number of a state within its machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

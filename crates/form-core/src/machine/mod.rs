@@ -1,6 +1,7 @@
 //! The machines: definition and validation, files, the compiled form, runs, checking, grounding, comparison and drawing (paper,
 //! Section 3.2).
 
+pub(crate) mod atomic_test;
 pub(crate) mod bound;
 pub(crate) mod builder;
 pub(crate) mod check;
@@ -9,6 +10,7 @@ pub(crate) mod equivalence;
 pub(crate) mod explore;
 pub(crate) mod form_file;
 pub(crate) mod ground;
+pub(crate) mod join;
 pub(crate) mod json;
 #[expect(clippy::module_inception, reason = "the folder's main piece")]
 pub(crate) mod machine;

@@ -7,7 +7,8 @@
 
 use std::collections::HashMap;
 
-use super::bound::{BoundFormula, BoundNode, Scope, Test};
+use super::atomic_test::{Scope, Test};
+use super::bound::{BoundFormula, BoundNode};
 use super::step_mode::StepMode;
 use crate::logic::atom_set::{AtomId, AtomSet};
 use crate::logic::signature::Signature;
@@ -151,7 +152,7 @@ impl Encoding {
         if let Some(literal) = self.tests.get(test) {
             return *literal;
         }
-        let literal = match test.scope {
+        let literal = match &test.scope {
             Scope::AnyNewest => {
                 let parts: Vec<Literal> = test.mask.iter().map(|id| self.newest(id)).collect();
                 self.disjunction(&parts)
@@ -159,6 +160,31 @@ impl Encoding {
             Scope::AllSeen => {
                 let parts: Vec<Literal> = test.mask.iter().map(|id| self.seen(id)).collect();
                 self.conjunction(&parts)
+            }
+            Scope::AnySeen => {
+                let parts: Vec<Literal> = test.mask.iter().map(|id| self.seen(id)).collect();
+                self.disjunction(&parts)
+            }
+            Scope::AtLeast(count) => {
+                let parts: Vec<Literal> = test.mask.iter().map(|id| self.seen(id)).collect();
+                self.at_least(*count as usize, &parts)
+            }
+            Scope::Join(join) => {
+                let substitutions: Vec<Literal> = (join.substitutions())
+                    .map(|conditions| {
+                        let parts: Vec<Literal> = (conditions.iter())
+                            .map(|condition| {
+                                let literal = match condition.once {
+                                    true => self.seen(condition.atom),
+                                    false => self.newest(condition.atom),
+                                };
+                                if condition.negated { !literal } else { literal }
+                            })
+                            .collect();
+                        self.conjunction(&parts)
+                    })
+                    .collect();
+                self.disjunction(&substitutions)
             }
         };
         self.tests.insert(test.clone(), literal);
@@ -206,6 +232,26 @@ impl Encoding {
         }
         self.solver.add(&reason);
         whole
+    }
+
+    /// A literal that is true iff at least `count` of the parts are, by a sequential counter.
+    fn at_least(&mut self, count: usize, parts: &[Literal]) -> Literal {
+        // By k: whether at least k of the parts so far are true.
+        let mut reached = vec![self.conjunction(&[])];
+        for part in parts {
+            let most = reached.len().min(count);
+            for k in (1..=most).rev() {
+                let one_more = self.conjunction(&[reached[k - 1], *part]);
+                match reached.get(k).copied() {
+                    Some(already) => reached[k] = self.disjunction(&[already, one_more]),
+                    None => reached.push(one_more),
+                }
+            }
+        }
+        match reached.get(count) {
+            Some(enough) => *enough,
+            None => !self.conjunction(&[]),
+        }
     }
 
     fn disjunction(&mut self, parts: &[Literal]) -> Literal {

@@ -23,6 +23,26 @@ pub fn full_signature() -> Signature {
     Signature::parse(vocabulary()).unwrap()
 }
 
+/// Atomic formulae that the paper does not have.
+const WINDOWED: [&str; 16] = [
+    "once goal",
+    "once p(a)",
+    "once on(a, b)",
+    "exists X. once p(X)",
+    "exists X, Y. once on(X, Y)",
+    "atleast 2 X. p(X)",
+    "atleast 2 X, Y. on(X, Y)",
+    "atleast 3 X, Y. on(X, Y)",
+    "exists X. (once p(X) and q(X))",
+    "exists X. (p(X) and not once q(X))",
+    "exists X. (once p(X) and once q(X))",
+    "exists X. (once p(X) and not q(X) and not goal)",
+    "exists X. (once on(X, X) and p(X))",
+    "exists X, Y. (p(X) and not on(X, Y))",
+    "exists X, Y. (once on(X, Y) and p(X) and not once q(Y))",
+    "exists X, Y. (not on(X, Y) and once p(X) and once q(Y))",
+];
+
 /// The atomic formulae that the signature has instances of: its atoms, and quantified ones.
 fn atoms(signature: &Signature) -> (Vec<Formula>, Vec<Formula>) {
     let ground = (signature.ids())
@@ -39,8 +59,10 @@ fn atoms(signature: &Signature) -> (Vec<Formula>, Vec<Formula>) {
                 "X. on(X, b)",
                 "X. on(a, X)",
             ]
-            .map(|rest| format!("{quantifier} {rest}").parse().unwrap())
+            .map(|rest| format!("{quantifier} {rest}"))
         })
+        .chain(WINDOWED.map(str::to_owned))
+        .map(|text| text.parse().unwrap())
         .filter(|atom: &Formula| one_edge(atom).bind(signature).is_ok())
         .collect();
     (ground, quantified)

@@ -184,7 +184,12 @@ proptest! {
         traces in prop::collection::vec(arbitrary::observations(1..10), 8),
     ) {
         let lifted = bind(&machine);
-        let grounded = ground(&lifted, &GroundOptions::default()).unwrap();
+        // Some machines remember too much to be grounded for all sets of atoms.
+        let options = GroundOptions { max_edges: 5_000, ..GroundOptions::default() };
+        let grounded = match ground(&lifted, &options) {
+            Err(form_core::Error::Limit { .. }) => return Err(TestCaseError::reject("too large")),
+            grounded => grounded.unwrap(),
+        };
         prop_assert!(grounded.atoms().iter().all(|atom| matches!(atom, form_core::Atom::Ground(_))));
         let grounded = bind(&grounded);
         for trace in &traces {

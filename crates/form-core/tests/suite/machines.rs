@@ -2,7 +2,7 @@
 //! formulae, predicates of several arities and names that other languages would misread.
 
 use form_core::{
-    Atom, Formula, GroundAtom, Machine, Name, QuantifiedAtom, Quantifier, Signature, Term,
+    Atom, Formula, GroundAtom, Literal, Machine, Name, QuantifiedAtom, Quantifier, Signature, Term,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -107,10 +107,53 @@ fn atom() -> impl Strategy<Value = Atom> {
     prop_oneof![1 => ground, 2 => quantified]
 }
 
-/// Formulae with all connectives, some levels deep.
-pub(crate) fn formula() -> impl Strategy<Value = Formula> {
+/// Atomic formulae that the paper does not have: `once`, `atleast` and joins, of which some have no substitution over the signature.
+fn windowed_atom() -> impl Strategy<Value = Atom> {
+    let term = prop_oneof![
+        3 => (0..3_u32).prop_map(Term::Variable),
+        1 => select(&CONSTANTS[..]).prop_map(|c| Term::Constant(name(c))),
+    ];
+    let literal = (
+        select(&FAMILIES[..]),
+        [term.clone(), term],
+        any::<[bool; 2]>(),
+    )
+        .prop_map(|((predicate, arity), terms, [once, negated])| Literal {
+            once,
+            negated,
+            ..Literal::now(name(predicate), terms[..arity].to_vec())
+        });
+    let once = literal
+        .clone()
+        .prop_map(|literal| Some(QuantifiedAtom::once(literal.predicate, literal.terms)));
+    let counted = (literal.clone(), 2..4_u32).prop_map(|(literal, count)| {
+        QuantifiedAtom::new(Quantifier::AtLeast(count), literal.predicate, literal.terms)
+    });
+    let join = prop::collection::vec(literal, 2..4).prop_map(QuantifiedAtom::join);
+    prop_oneof![1 => once, 1 => counted, 2 => join].prop_filter_map(
+        "no such atom, or too few objects for it",
+        |atom| {
+            let atom = Atom::Quantified(atom?);
+            let builder = Machine::builder("one").initial("u").accept("v");
+            let machine = builder.edge_with("u", "v", Formula::atom(atom.clone()), None);
+            machine
+                .build()
+                .unwrap()
+                .bind(&signature())
+                .is_ok()
+                .then_some(atom)
+        },
+    )
+}
+
+/// Formulae with all connectives, some levels deep; with the atoms of the paper alone, or with all.
+fn formula(windowed: bool) -> impl Strategy<Value = Formula> {
+    let atom = match windowed {
+        true => prop_oneof![atom(), windowed_atom()].boxed(),
+        false => atom().boxed(),
+    };
     let leaf = prop_oneof![
-        12 => atom().prop_map(Formula::atom),
+        12 => atom.prop_map(Formula::atom),
         1 => Just(Formula::truth()),
     ];
     leaf.prop_recursive(3, 10, 3, |inner| {
@@ -122,12 +165,21 @@ pub(crate) fn formula() -> impl Strategy<Value = Formula> {
     })
 }
 
-/// Machines of some states, a rejecting one or not, with edges anywhere.
+/// Machines of some states, a rejecting one or not, with edges anywhere and the atoms of the paper.
 pub(crate) fn machines() -> impl Strategy<Value = Machine> {
+    random_machines(false)
+}
+
+/// As [`machines`], with all atoms.
+pub(crate) fn windowed_machines() -> impl Strategy<Value = Machine> {
+    random_machines(true)
+}
+
+fn random_machines(windowed: bool) -> impl Strategy<Value = Machine> {
     let edge = (
         any::<u8>(),
         any::<u8>(),
-        formula(),
+        formula(windowed),
         prop::option::weighted(0.1, -2..3_i8),
     );
     (

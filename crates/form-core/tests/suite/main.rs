@@ -11,3 +11,4 @@ mod machines;
 mod regressions;
 mod size;
 mod steps;
+mod windows;

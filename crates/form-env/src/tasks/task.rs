@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use form_core::{
-    Atom, AtomId, AtomSet, BoundMachine, Machine, MachineStatus, Monitor, QuantifiedAtom,
-    Quantifier, Signature, StateId, StepMode,
+    AtomSet, BoundMachine, Machine, MachineStatus, Monitor, Signature, StateId, StepMode,
 };
 
 use crate::env::spec::EpisodeOutcome;
@@ -67,9 +66,6 @@ pub(crate) type Fault = (Field, String);
 
 /// A task with fewer maps than this holds none out.
 const FEW_MAPS: f64 = 1000.0;
-
-/// The most `forall`s of a state whose combinations are tried.
-const MOST_FORALLS: usize = 16;
 
 impl Task {
     /// Checks the description.
@@ -272,48 +268,25 @@ fn check_episodes_begin(truth: &BoundMachine) -> Result<(), Fault> {
     }
 }
 
-/// Lava ends an episode, so the machine must be terminal after it: from every state, with every buffer.
-///
-/// What a machine does depends on what was seen through its `forall`s alone, so it is enough to try every set of them that can
-/// be complete while the machine is at rest in the state: at first none, and then those with which some observation left it
-/// there.
+/// Lava ends an episode, so the machine must be terminal after it: from every state, with every window with which it can rest there.
 fn check_lava_ends_it(truth: &BoundMachine, signature: &Signature) -> Result<(), Fault> {
     let Some(lava) = signature.id_of_text("lava") else {
         return Ok(());
     };
+    let lava = AtomSet::from_iter([lava]);
     let machine = truth.machine();
-    let every_step = machine.step_mode() == StepMode::All;
-    let nothing = every_step.then(AtomSet::new);
-    let single = |id: AtomId| AtomSet::from_iter([id]);
-    let next = |state: StateId, newest: &AtomSet, complete: &AtomSet| {
-        let edge = truth.choose(state, newest, &complete.union(newest));
-        edge.map_or(state, |edge| truth.outcome(edge).0)
-    };
     for state in (machine.state_ids()).filter(|state| !machine.is_terminal(*state)) {
         let name = machine.state_name(state);
-        let mut foralls: Vec<AtomSet> = (machine.edges_from(state))
-            .flat_map(|(_, edge)| edge.formula.atoms())
-            .filter_map(forall)
-            .map(|atom| signature.instances(atom))
-            .collect();
-        foralls.sort();
-        foralls.dedup();
-        if foralls.len() > MOST_FORALLS {
+        let Some(windows) = truth.resting_windows(state) else {
             let problem = format!(
-                "state `{name}` has more than {MOST_FORALLS} different `forall`s, too many for a task with lava"
+                "what state `{name}` looks for in its window can be seen in too many ways for a task with lava"
             );
             return Err((Field::Machine, problem));
-        }
-        for chosen in 0..1_usize << foralls.len() {
-            let mut complete = AtomSet::new();
-            for (_, atoms) in (foralls.iter().enumerate()).filter(|(i, _)| chosen >> i & 1 == 1) {
-                complete.union_with(atoms);
-            }
-            let rests = chosen == 0
-                || (signature.ids().filter(|atom| *atom != lava).map(single))
-                    .chain(nothing.clone())
-                    .any(|newest| next(state, &newest, &complete) == state);
-            if rests && !machine.is_terminal(next(state, &single(lava), &complete)) {
+        };
+        for window in windows {
+            let edge = truth.choose(state, &lava, &window.union(&lava));
+            let next = edge.map_or(state, |edge| truth.outcome(edge).0);
+            if !machine.is_terminal(next) {
                 let problem = format!(
                     "lava ends an episode, but in state `{name}` the machine goes on: give it an edge `{name} -> u_rej : lava` to a rejecting state"
                 );
@@ -322,11 +295,4 @@ fn check_lava_ends_it(truth: &BoundMachine, signature: &Signature) -> Result<(),
         }
     }
     Ok(())
-}
-
-fn forall(atom: &Atom) -> Option<&QuantifiedAtom> {
-    match atom {
-        Atom::Quantified(atom) if atom.quantifier() == Quantifier::Forall => Some(atom),
-        _ => None,
-    }
 }

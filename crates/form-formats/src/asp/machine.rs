@@ -15,10 +15,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use form_core::{
-    Atom, AtomSet, Edge, Formula, Machine, Node, Notation, Quantifier, Signature, StepMode,
+    Atom, AtomSet, Edge, Formula, Literal as AtomLiteral, Machine, Node, Notation, QuantifiedAtom,
+    Quantifier, Signature, StepMode, Term,
 };
 
-use super::terms::{application, key, name, pattern};
+use super::terms::{application, join_key, key, name, pattern, quantified};
 
 /// Which steps count, for a machine that observes every change.
 const CHANGES: &str = "\
@@ -54,12 +55,16 @@ not_all_p_hold(P,T) :- instance(P,O), not p_holds(O,T), step(T).
 all_p_hold(P,T) :- instance(P,_), not not_all_p_hold(P,T), step(T).
 a_pred(P,T) :- all_p_hold(P,T).
 
+% Not in the paper: some instance is in the buffer, and at least K of them are.
+o_pred(P,T) :- p_holds(O,T), instance(P,O), step(T).
+c_pred(P,K,T) :- counted(P,K), step(T), K <= #count { O : p_holds(O,T), instance(P,O) }.
+
 % Appendix E: edges to different states that no literal keeps apart. A negative `exists` excludes its instances.
 neg(X,Y,E,obs(O)) :- neg(X,Y,E,e_pred(P)), instance(P,O).
 exclusive(X,D,E) :- pos(X,Y,D,L), neg(X,Z,E,L), Y != Z.
 overlap(X,Y,Z) :- ed(X,Y,D), ed(X,Z,E), Y < Z, not exclusive(X,D,E), not exclusive(X,E,D).
 
-#defined obs/2. #defined step/1. #defined last/1. #defined observable/1. #defined instance/2.
+#defined obs/2. #defined step/1. #defined last/1. #defined observable/1. #defined instance/2. #defined counted/2.
 #defined ed/3. #defined n_phi/4. #defined pos/4. #defined neg/4.
 #show st/2. #show overlap/3.
 ";
@@ -147,31 +152,81 @@ pub fn trace_to_asp(steps: &[AtomSet], signature: &Signature) -> String {
     facts
 }
 
-/// The term of an atomic formula in `pos` and `neg`: `obs(yellow(o1))`, `e_pred(blue)`, `a_pred(blue)`.
+/// The term of an atomic formula in `pos` and `neg`: `obs(yellow(o1))`, `e_pred(blue)`, `a_pred(blue)`, `o_pred(blue)`, `c_pred(blue,2)`,
+/// `j_pred(all(once(key(var(0))),now(door(var(0)))))`.
 ///
 /// Different atoms have different terms, and clingo prints a term as it was written.
 pub fn atom_to_asp(atom: &Atom) -> String {
     condition(atom) + ")"
 }
 
-/// The instances of each quantified atom of the machine, among the observable atoms. `exists` and `forall` of the same
-/// atom share them.
+/// The instances of each quantified atom of the machine, among the observable atoms; quantifiers of the same atom share them. Also
+/// what is counted, and the rules of joins.
 fn write_instances(program: &mut String, machine: &Machine) {
-    let quantified: BTreeMap<String, String> = (machine.atoms().into_iter())
-        .filter_map(|atom| match atom {
-            Atom::Quantified(atom) => Some((key(atom), pattern(atom))),
+    let atoms = machine.atoms();
+    let quantified = || {
+        atoms.iter().filter_map(|atom| match atom {
+            Atom::Quantified(atom) => Some(atom),
             Atom::Ground(_) => None,
         })
+    };
+    let instances: BTreeMap<String, String> = quantified()
+        .flat_map(QuantifiedAtom::literals)
+        .map(|literal| (key(literal), pattern(literal)))
         .collect();
-    if !quantified.is_empty() {
+    if !instances.is_empty() {
         program.push_str("\n% The instances of its quantified atoms.\n");
     }
-    for (key, instance) in quantified {
+    for (key, instance) in instances {
         let _ = writeln!(
             program,
             "instance({key},{instance}) :- observable({instance})."
         );
     }
+    for atom in quantified() {
+        if let (Some(literal), Quantifier::AtLeast(count)) = (atom.single(), atom.quantifier()) {
+            let _ = writeln!(program, "counted({},{count}).", key(literal));
+        }
+    }
+    for atom in quantified().filter(|atom| atom.single().is_none()) {
+        write_join(program, atom);
+    }
+}
+
+/// The rule of a join: one substitution makes all its literals true. Variables of negative literals alone range over the objects in their
+/// places.
+fn write_join(program: &mut String, atom: &QuantifiedAtom) {
+    let key = join_key(atom);
+    let places = |variable: u32| {
+        (atom.literals().iter()).flat_map(move |literal| {
+            (literal.terms.iter().enumerate())
+                .filter(move |(_, term)| **term == Term::Variable(variable))
+                .map(move |(place, _)| (literal, place))
+        })
+    };
+    let mut body: Vec<String> = Vec::new();
+    for variable in 0..atom.variables() {
+        if places(variable).any(|(literal, _)| !literal.negated) {
+            continue;
+        }
+        for (literal, place) in places(variable) {
+            // Other arguments may be anything.
+            let terms = (0..literal.terms.len() as u32).map(Term::Variable);
+            let any = AtomLiteral::now(literal.predicate.clone(), terms);
+            let _ = writeln!(
+                program,
+                "range({key},{variable},V{place}) :- observable({}).",
+                pattern(&any)
+            );
+        }
+        body.push(format!("range({key},{variable},V{variable})"));
+    }
+    for literal in atom.literals() {
+        let not = if literal.negated { "not " } else { "" };
+        let holds = if literal.once { "p_holds" } else { "obs" };
+        body.push(format!("{not}{holds}({},T)", pattern(literal)));
+    }
+    let _ = writeln!(program, "j_pred({key},T) :- step(T), {}.", body.join(", "));
 }
 
 /// A condition on step `T` that may be negated.
@@ -317,9 +372,6 @@ fn condition(atom: &Atom) -> String {
             let term = application(atom.predicate(), atom.constants());
             format!("obs({term}")
         }
-        Atom::Quantified(atom) => match atom.quantifier() {
-            Quantifier::Exists => format!("e_pred({}", key(atom)),
-            Quantifier::Forall => format!("a_pred({}", key(atom)),
-        },
+        Atom::Quantified(atom) => quantified(atom),
     }
 }

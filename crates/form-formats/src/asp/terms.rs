@@ -5,7 +5,7 @@
 //! digits and `_`, so a string needs no escapes. The mapping is injective: constants, strings, functions and tuples are different
 //! terms.
 
-use form_core::{Name, QuantifiedAtom, Term};
+use form_core::{Literal, Name, QuantifiedAtom, Quantifier, Term};
 
 /// A name as a constant or a string.
 pub(super) fn name(name: &str) -> String {
@@ -28,29 +28,60 @@ pub(super) fn application(predicate: &Name, constants: &[Name]) -> String {
     )
 }
 
-/// A quantified atom with ASP variables, which matches its instances.
-pub(super) fn pattern(atom: &QuantifiedAtom) -> String {
+/// The atom of a literal with ASP variables, which matches its instances.
+pub(super) fn pattern(literal: &Literal) -> String {
     applied(
-        atom.predicate(),
-        atom.terms().iter().map(|term| match term {
+        &literal.predicate,
+        literal.terms.iter().map(|term| match term {
             Term::Variable(v) => format!("V{v}"),
             Term::Constant(constant) => name(constant.as_str()),
         }),
     )
 }
 
-/// The key of a quantified atom: its predicate, as in the paper, if it is `p(X)`; else the atom with `var(0)`, `var(1)`, … for its
-/// variables.
-pub(super) fn key(atom: &QuantifiedAtom) -> String {
-    match atom.terms() {
-        [Term::Variable(_)] => name(atom.predicate().as_str()),
-        terms => applied(
-            atom.predicate(),
-            terms.iter().map(|term| match term {
-                Term::Variable(v) => format!("var({v})"),
-                Term::Constant(constant) => name(constant.as_str()),
-            }),
-        ),
+/// The key of a literal's instances: its predicate, as in the paper, if its atom is `p(X)`; `ground(p(o))` if it has no variables; else
+/// the atom with `var(0)`, `var(1)`, … for its variables.
+pub(super) fn key(literal: &Literal) -> String {
+    match &*literal.terms {
+        [Term::Variable(_)] => name(literal.predicate.as_str()),
+        terms if terms.iter().all(|term| matches!(term, Term::Constant(_))) => {
+            format!("ground({})", written(literal))
+        }
+        _ => written(literal),
+    }
+}
+
+/// The atom of a literal with `var(0)`, `var(1)`, … for its variables.
+fn written(literal: &Literal) -> String {
+    applied(
+        &literal.predicate,
+        literal.terms.iter().map(|term| match term {
+            Term::Variable(v) => format!("var({v})"),
+            Term::Constant(constant) => name(constant.as_str()),
+        }),
+    )
+}
+
+/// The key of a join: its literals as `now`, `once`, `not_now` and `not_once`.
+pub(super) fn join_key(atom: &QuantifiedAtom) -> String {
+    let literals: Vec<String> = (atom.literals().iter())
+        .map(|literal| {
+            let not = if literal.negated { "not_" } else { "" };
+            let when = if literal.once { "once" } else { "now" };
+            format!("{not}{when}({})", written(literal))
+        })
+        .collect();
+    format!("all({})", literals.join(","))
+}
+
+/// The term of a quantified atom, all but its closing parenthesis.
+pub(super) fn quantified(atom: &QuantifiedAtom) -> String {
+    match (atom.single(), atom.quantifier()) {
+        (None, _) => format!("j_pred({}", join_key(atom)),
+        (Some(literal), Quantifier::Exists) if literal.once => format!("o_pred({}", key(literal)),
+        (Some(literal), Quantifier::Exists) => format!("e_pred({}", key(literal)),
+        (Some(literal), Quantifier::Forall) => format!("a_pred({}", key(literal)),
+        (Some(literal), Quantifier::AtLeast(count)) => format!("c_pred({},{count}", key(literal)),
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use form_core::{Atom, Error, Formula, Machine, Name, Notation, QuantifiedAtom, Result, StepMode};
+use form_core::{
+    Atom, Error, Formula, Machine, Name, Notation, QuantifiedAtom, Quantifier, Result, StepMode,
+};
 
 /// Writes a machine as the reference code reads it, an edge with a disjunction as several lines.
 ///
@@ -60,11 +62,7 @@ pub fn write_reference(machine: &Machine) -> Result<String> {
             let literals = part.as_conjunction().ok_or_else(|| {
                 refuse("knows only conjunctions of literals, and a disjunction of them as parallel edges")
             })?;
-            let condition = written_condition(&literals).map_err(|word| {
-                refuse(&format!(
-                    "keeps the word `{word}` for itself: rename the proposition"
-                ))
-            })?;
+            let condition = written_condition(&literals).map_err(|problem| refuse(&problem))?;
             line(from, to, &condition);
         }
     }
@@ -77,8 +75,8 @@ pub fn write_reference(machine: &Machine) -> Result<String> {
     Ok(text)
 }
 
-/// The literals joined by `;`, or the word that cannot be written.
-fn written_condition(literals: &[(&Atom, bool)]) -> Result<String, &'static str> {
+/// The literals joined by `;`, or what the format lacks.
+fn written_condition(literals: &[(&Atom, bool)]) -> Result<String, String> {
     let taken: HashSet<&str> = literals
         .iter()
         .flat_map(|(atom, _)| atom.constants())
@@ -88,23 +86,43 @@ fn written_condition(literals: &[(&Atom, bool)]) -> Result<String, &'static str>
     for (atom, positive) in literals {
         let written = match atom {
             Atom::Ground(ground) => match ground.to_string().as_str() {
-                "True" => return Err("True"),
-                "False" => return Err("False"),
+                word @ ("True" | "False") => {
+                    return Err(format!(
+                        "keeps the word `{word}` for itself: rename the proposition"
+                    ));
+                }
                 text => text.replace(' ', ""),
             },
-            Atom::Quantified(quantified) => written_quantified(quantified, &taken),
+            Atom::Quantified(quantified) => {
+                written_quantified(quantified, &taken).ok_or_else(|| {
+                    format!(
+                        "knows `exists` and `forall` of one atom alone: `form ground` turns `{atom}` into propositions"
+                    )
+                })?
+            }
         };
         parts.push(format!("{}{written}", if *positive { "" } else { "~" }));
     }
     Ok(parts.join(";"))
 }
 
-fn written_quantified(atom: &QuantifiedAtom, taken: &HashSet<&str>) -> String {
+/// `None` for atoms that the paper does not have.
+fn written_quantified(atom: &QuantifiedAtom, taken: &HashSet<&str>) -> Option<String> {
+    let literal = atom.single()?;
+    let known = match atom.quantifier() {
+        Quantifier::Exists => !literal.once,
+        Quantifier::Forall => true,
+        Quantifier::AtLeast(_) => false,
+    };
+    if !known {
+        return None;
+    }
     let variables = atom.name_variables((0..).map(|i| format!("X{i}")), taken);
     let quantifier = Notation::Unicode.quantifier(atom.quantifier());
-    let terms = atom.arguments(&variables).join(",");
+    let terms = literal.arguments(&variables).join(",");
     let variables = variables.join(",");
-    format!("{quantifier}{variables}, {}({terms})", atom.predicate())
+    let predicate = &literal.predicate;
+    Some(format!("{quantifier}{variables}, {predicate}({terms})"))
 }
 
 #[cfg(test)]
@@ -148,6 +166,12 @@ mod tests {
             ("u0 -> u_acc : a and (b or c)", "conjunctions of literals"),
             ("u0 -> u0 : a\nu0 -> u_acc : b", "no self-loops"),
             ("u0 -> u_acc : a and not True", "keeps the word `True`"),
+            ("u0 -> u_acc : once p(o)", "turns `once p(o)` into"),
+            ("u0 -> u_acc : atleast 2 X. p(X)", "of one atom alone"),
+            (
+                "u0 -> u_acc : exists X. (p(X) and q(X))",
+                "of one atom alone",
+            ),
         ] {
             let error = written(edges).unwrap_err();
             assert!(matches!(error, Error::Inexpressible { .. }));

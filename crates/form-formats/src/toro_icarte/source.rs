@@ -116,16 +116,14 @@ fn reward(line: &mut Line<'_>) -> Parsed<(f64, Span)> {
 fn formula(text: &str) -> Parsed<Formula> {
     let formula = syntax::formula(text)?;
     if (formula.atoms()).any(|atom| matches!(atom, Atom::Quantified(_))) {
-        let problem = "this format is propositional: it has no quantifiers";
+        let problem = "this format is propositional: it has neither quantifiers nor windows";
         return Err(Fault::new(0..text.len(), problem));
     }
-    Ok(
-        formula.substitute(|atom| match (atom.predicate().as_str(), atom.arity()) {
-            ("True", 0) => Some(Formula::truth()),
-            ("False", 0) => Some(Formula::falsehood()),
-            _ => None,
-        }),
-    )
+    Ok(formula.substitute(|atom| match atom.to_string().as_str() {
+        "True" => Some(Formula::truth()),
+        "False" => Some(Formula::falsehood()),
+        _ => None,
+    }))
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ fn check_edge(machine: &Machine, id: EdgeId) -> Result<()> {
     for atom in edge.formula.atoms() {
         match atom {
             Atom::Quantified(_) => {
-                let problem = "is propositional: `form ground` removes the quantifiers";
+                let problem = "is propositional: `form ground` removes quantifiers and windows";
                 return Err(refusal(machine, id, problem));
             }
             Atom::Ground(atom) if matches!(atom.to_string().as_str(), "True" | "False") => {

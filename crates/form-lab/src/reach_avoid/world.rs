@@ -18,7 +18,8 @@ const LAVA: usize = 5;
 /// A world for a machine: the paper's room with two checkpoints of each colour, or with more of one colour if the machine names one
 /// of them; with lava if the machine names it.
 pub fn world_for(machine: &Machine) -> Result<Task> {
-    let names_lava = (machine.atoms().iter()).any(|atom| atom.predicate().as_str() == "lava");
+    let names_lava = (machine.atoms().iter())
+        .any(|atom| (atom.predicates().iter()).any(|(predicate, _)| predicate.as_str() == "lava"));
     let mut first = None;
     for task in TASKS {
         let room = Task::builtin(task)?;

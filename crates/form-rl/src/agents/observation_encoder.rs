@@ -1,15 +1,15 @@
 //! The observation of an agent: its world's observation, extended by what makes its sub-task Markovian (section 3.4, "Agent
 //! State Space").
 //!
-//! A `forall` ranges over everything observed since its state was entered, so an agent must know which atoms it has observed:
-//! as the paper's vector of indicators, one per ground atom of interest, or as an image plane with a 1 in the cell of every
-//! object that is still missing. The plane does not depend on the number of objects, so a policy with it transfers unchanged.
+//! `forall`, `atleast` and `once` look at everything observed since their state was entered, so an agent must know which atoms it has
+//! observed: as the paper's vector of indicators, one per ground atom of interest, or as an image plane with a 1 in the cell of every
+//! object that is still missing, as long as it can make a difference. The plane does not depend on the number of objects, so a policy with it transfers unchanged.
 
 use form_core::{AtomId, AtomSet, BoundMachine, StateId};
 use form_env::{Planes, Spec, Worlds};
 use serde::{Deserialize, Serialize};
 
-/// How progress towards a `forall` is encoded.
+/// How progress towards a `forall`, or another atom with a window, is encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProgressEncoding {
@@ -136,8 +136,8 @@ impl ObservationEncoder {
                 let channels = planes.channels.len();
                 worlds.observe(world, &mut image[..planes.len()], own);
                 add_channel(image, planes);
-                let awaited = machine.progress_atoms(machine_state.state);
-                for atom in (awaited.iter()).filter(|atom| !machine_state.seen.contains(*atom)) {
+                let awaited = machine.awaited_atoms(machine_state.state, machine_state.seen);
+                for atom in awaited.iter() {
                     if let Some(cell) = worlds.cell_of(world, atom) {
                         let at = (cell.x * planes.height + cell.y) * (channels + 1) + channels;
                         image[at] = 1;

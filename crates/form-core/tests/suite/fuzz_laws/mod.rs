@@ -7,7 +7,7 @@ mod inputs;
 mod machines;
 mod traces;
 
-use form_core::{AtomSet, Formula, Machine, Notation, Signature, satisfies};
+use form_core::{Atom, AtomSet, Formula, Machine, Notation, Signature, satisfies};
 
 use inputs::{refused_well, survives_its_files, text_of};
 pub use machines::machine_semantics;
@@ -61,7 +61,17 @@ const ATOMS: [&str; 8] = [
     "on(b, a)",
 ];
 
+/// The most variables of a join whose substitutions the definition goes through.
+const MOST_VARIABLES: u32 = 6;
+
 fn compiled_agrees_with_definition(formula: &Formula) {
+    let variables = formula.atoms().map(|atom| match atom {
+        Atom::Ground(_) => 0,
+        Atom::Quantified(atom) => atom.variables(),
+    });
+    if variables.max() > Some(MOST_VARIABLES) {
+        return;
+    }
     let signature = Signature::parse(ATOMS).expect("the atoms are well formed");
     let machine = Machine::builder("one_edge")
         .initial("u0")
