@@ -137,7 +137,7 @@ mod tests {
         let mut config = RunConfig::new("all-yellow", Method::Form, Preset::Fast);
         config.set("progress", "bits").unwrap();
         let task = Task::builtin("all-yellow").unwrap();
-        let mut reasons = |formula: &str| -> Vec<String> {
+        let reasons = |formula: &str| -> Vec<String> {
             let machine = format!("initial u0\naccept acc\nu0 -> acc : {formula}");
             let machine: Machine = machine.parse().unwrap();
             let spots = blind_spots(&config, &task, &machine);

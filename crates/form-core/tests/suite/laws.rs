@@ -142,6 +142,27 @@ proptest! {
     }
 
     #[test]
+    fn what_is_not_awaited_makes_no_difference_any_more(
+        machine in arbitrary::machine(&full_signature(), 2, 4),
+        seen in arbitrary::observation(),
+        later in arbitrary::observations(1..6),
+    ) {
+        let machine = bind(&machine);
+        for state in machine.machine().state_ids() {
+            let awaited = machine.awaited_atoms(state, &seen);
+            prop_assert!(!awaited.intersects(&seen) && awaited.is_subset(machine.progress_atoms(state)));
+            // As if all others had been observed as well.
+            let others: AtomSet = machine.signature().ids().filter(|id| !awaited.contains(*id)).collect();
+            let (mut few, mut many) = (seen.clone(), seen.union(&others));
+            for newest in &later {
+                few.union_with(newest);
+                many.union_with(newest);
+                prop_assert_eq!(machine.choose(state, newest, &few), machine.choose(state, newest, &many));
+            }
+        }
+    }
+
+    #[test]
     fn monitor_and_recorder_compress_alike(machine in arbitrary::machine(&full_signature(), 3, 8), observations in arbitrary::observations(0..20)) {
         let machine = bind(&machine);
         let mode = machine.machine().step_mode();

@@ -141,7 +141,7 @@ impl Naive<'_> {
 }
 
 /// Machines that ask for different objects, mind different objects on the way, go back, and for which the newest observation matters.
-const MACHINES: [&str; 12] = [
+const MACHINES: [&str; 16] = [
     "u0 -> u1 : forall X. yellow(X)\nu1 -> acc : goal",
     "u0 -> acc : goal\nu0 -> rej : exists X. red(X)",
     "u0 -> u1 : yellow(o0)\nu1 -> u2 : exists X. red(X)\nu2 -> acc : yellow(o0)",
@@ -155,6 +155,11 @@ const MACHINES: [&str; 12] = [
     "u0 -> u1 : exists X. yellow(X)\nu1 -> rej : exists X. red(X)\nu1 -> u2 : forall X. yellow(X)\nu2 -> acc : goal",
     "u0 -> u1 : forall X. red(X)\nu0 -> u2 : forall X. yellow(X)\nu1 -> acc : goal\nu2 -> acc : exists X. red(X)",
     "u0 -> u1 : forall X. red(X) and not yellow(o2)\nu1 -> acc : yellow(o2) or goal",
+    // Windows: some of all, in any order, what must not have been seen, and pairs.
+    "u0 -> u1 : atleast 2 X. yellow(X)\nu1 -> acc : goal",
+    "u0 -> u1 : exists X. once yellow(X) and exists X. once red(X)\nu1 -> acc : once goal and once yellow(o1)",
+    "u0 -> acc : goal and once yellow(o0)\nu0 -> rej : once red(o3) and atleast 2 X. yellow(X)",
+    "u0 -> u1 : exists X, Y. (once yellow(X) and red(Y) and not once yellow(o1))\nu1 -> acc : goal",
     // Cannot be completed at all.
     "u0 -> u1 : goal\nu1 -> rej : exists X. red(X)\nu1 -> acc : forall X. yellow(X) and not true",
 ];

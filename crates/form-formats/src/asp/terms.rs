@@ -100,7 +100,7 @@ fn applied(predicate: &Name, arguments: impl Iterator<Item = String>) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use form_core::{GroundAtom, Quantifier};
+    use form_core::GroundAtom;
 
     #[test]
     fn odd_names_become_strings_and_tuples() {
@@ -120,13 +120,12 @@ mod tests {
     #[test]
     fn quantified_atoms_are_known_by_their_shape() {
         let word = |text: &str| Name::new(text).unwrap();
-        let on = |terms: Vec<Term>| {
-            QuantifiedAtom::new(Quantifier::Exists, word("on"), terms).expect("it has a variable")
-        };
+        let on = |terms: Vec<Term>| Literal::now(word("on"), terms);
         let table = Term::Constant(word("table"));
         let x = Term::Variable(0);
         assert_eq!(key(&on(vec![x.clone()])), "on");
         assert_eq!(key(&on(vec![x.clone(), table.clone()])), "on(var(0),table)");
+        assert_eq!(key(&on(vec![table.clone()])), "ground(on(table))");
         assert_eq!(pattern(&on(vec![x.clone(), table])), "on(V0,table)");
         assert_eq!(pattern(&on(vec![x.clone(), x])), "on(V0,V0)");
     }

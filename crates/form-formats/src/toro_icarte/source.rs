@@ -116,7 +116,7 @@ fn reward(line: &mut Line<'_>) -> Parsed<(f64, Span)> {
 fn formula(text: &str) -> Parsed<Formula> {
     let formula = syntax::formula(text)?;
     if (formula.atoms()).any(|atom| matches!(atom, Atom::Quantified(_))) {
-        let problem = "this format is propositional: it has neither quantifiers nor windows";
+        let problem = "this format is propositional: it has no quantifiers and no windows";
         return Err(Fault::new(0..text.len(), problem));
     }
     Ok(formula.substitute(|atom| match atom.to_string().as_str() {

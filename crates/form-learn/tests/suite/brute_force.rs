@@ -147,7 +147,7 @@ fn atoms(signature: &Signature, first_order: bool) -> Vec<Candidate> {
             let terms_of: Vec<Term> = terms.iter().enumerate().map(term).collect();
             let atom = QuantifiedAtom::new(quantifier, name, terms_of).unwrap();
             let mask: u32 = (signature.atoms().iter().enumerate())
-                .filter(|(_, ground)| atom.matches(ground))
+                .filter(|(_, ground)| atom.literals()[0].matches(ground))
                 .map(|(i, _)| 1 << i)
                 .sum();
             if terms.iter().all(Option::is_none) || mask.count_ones() >= 2 {

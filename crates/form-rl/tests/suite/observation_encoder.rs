@@ -19,6 +19,12 @@ const MACHINE: &str = "initial u0\naccept u_acc\n\
     u1 -> u2 : forall X. blue(X)\n\
     u2 -> u_acc : goal";
 
+/// All kinds of windows.
+const WINDOWS: &str = "initial u0\naccept u_acc\n\
+    u0 -> u1 : exists X. once yellow(X) and exists X. once red(X)\n\
+    u1 -> u2 : exists X, Y. (once blue(X) and yellow(Y))\n\
+    u2 -> u_acc : goal and atleast 2 X. blue(X)";
+
 /// What a world shows by itself.
 fn own_image(worlds: &GridWorlds, world: usize) -> Vec<u8> {
     let mut image = vec![0; worlds.spec().planes_len()];
@@ -106,8 +112,8 @@ fn look_around(view: View, machine: &str) {
             assert_eq!(look(&single_bits), (own.clone(), extended.clone()));
             // Cell by cell: the world's own channels, and one for what is waited for and has not been seen.
             let shape = worlds.spec().planes.clone().unwrap();
-            let open: Vec<_> = (atoms.iter())
-                .filter(|atom| !machine_state.seen.contains(*atom))
+            let open: Vec<_> = (machine.awaited_atoms(machine_state.state, machine_state.seen))
+                .iter()
                 .map(|atom| worlds.cell_of(world, atom).unwrap())
                 .collect();
             let mut with_plane = Vec::new();
@@ -154,6 +160,7 @@ fn progress_is_shown_as_the_buffer_has_it() {
     for view in [View::Planes, View::Symbols, View::Identities] {
         look_around(view, &truth);
         look_around(view, MACHINE);
+        look_around(view, WINDOWS);
     }
 }
 
