@@ -362,10 +362,14 @@ impl<'a> Lexer<'a> {
         let mut atoms = formula.atoms();
         match (atoms.next(), formula.nodes().len()) {
             (Some(Atom::Quantified(quantified)), 1)
-                if quantified.quantifier() == form_core::Quantifier::Forall =>
+                if quantified.literals().iter().any(|literal| literal.once) =>
             {
-                let problem =
-                    "`forall` looks at several steps: write `O p(a) & O p(b)`, or `F` of each";
+                let problem = match quantified.quantifier() {
+                    form_core::Quantifier::Forall => {
+                        "`forall` looks at several steps: write `O p(a) & O p(b)`, or `F` of each"
+                    }
+                    _ => "this atom looks at several steps: write `O p(a)`, or `F` of it",
+                };
                 Err(Fault::new(start..self.at, problem))
             }
             (Some(atom), 1) => Ok(atom.clone()),

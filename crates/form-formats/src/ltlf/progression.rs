@@ -389,7 +389,7 @@ fn possible(atoms: &[Atom], manager: &mut Manager) -> Result<Bdd> {
         };
         debug_assert_eq!(quantified.quantifier(), Quantifier::Exists);
         for (instance, other) in (0..).zip(atoms) {
-            if matches!(other, Atom::Ground(ground) if quantified.matches(ground)) {
+            if matches!(other, Atom::Ground(ground) if quantified.literals()[0].matches(ground)) {
                 let (general, instance) = (manager.variable(general)?, manager.variable(instance)?);
                 let implied = manager.ite(instance, general, TRUE)?;
                 possible = manager.and(possible, implied)?;
