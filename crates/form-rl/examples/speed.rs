@@ -1,12 +1,12 @@
 //! Samples a second through the paper's network: trained at minibatch 4096, judged at batch 256, and what share of the
-//! processor's matrix peak training reaches. Once for images of three numbers a cell, once for planes of mostly zeros.
+//! processor's peak training reaches. Once for images of three numbers a cell, once for planes of mostly zeros.
 //!
 //! `cargo run --release -p form-rl --example speed -- SECONDS`: so long for each figure, the best of three counts. The number of
 //! threads is rayon's: `RAYON_NUM_THREADS`.
 
 use std::time::{Duration, Instant};
 
-use form_rl::{Workload, matrix_flops};
+use form_rl::{Workload, peak_flops};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
@@ -18,11 +18,11 @@ fn main() -> form_rl::Result<()> {
     let (trained_planes, judged_planes) = measure(Workload::planes(&mut rng)?, time)?;
     let threads = rayon::current_num_threads();
     let peak = (0..3)
-        .map(|_| matrix_flops(threads, time))
+        .map(|_| peak_flops(threads, time))
         .fold(0.0, f64::max);
     let share = 100.0 * trained * Workload::FLOPS / peak;
     show("threads", threads as f64, "");
-    show("matrix peak", peak / 1e9, "GFLOP/s");
+    show("peak", peak / 1e9, "GFLOP/s");
     show("training, minibatch 4096", trained, "samples/s");
     show("share of the peak", share, "%");
     show("inference, batch 256", judged, "samples/s");

@@ -1,5 +1,5 @@
 //! The invariants of ARCHITECTURE.md that can be read off the sources: which crate may use which, that modules use each other in one
-//! direction only, where `anyhow`, the SAT solver and the matrix library may be, and how source files are named and opened.
+//! direction only, where `anyhow`, the SAT solver and the vector registers may be, and how source files are named and opened.
 //!
 //! Each check is a function from text to a list of problems, tested on small examples before it is applied to the real crates.
 
@@ -32,9 +32,8 @@ const STRANGERS: [(&str, &str); 1] = [("form-learn", "form-env")];
 const MAY_USE_ANYHOW: [&str; 3] = ["form-lab", "form-paper", "form-cli"];
 
 /// Libraries that one folder of one crate alone may know.
-const KNOWN_BY_ONE: [(&str, &str, &str); 3] = [
+const KNOWN_BY_ONE: [(&str, &str, &str); 2] = [
     ("cadical", "form-learn", "encode"),
-    ("faer", "form-rl", "net"),
     ("pulp", "form-rl", "net"),
 ];
 

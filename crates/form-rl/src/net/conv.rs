@@ -4,10 +4,10 @@
 //! where it lies.
 
 use super::layer::{Backward, Forward, Layer, MOST_NUMBERS, MOST_WEIGHTS, Parameter, Shape, limit};
-use super::matmul::{add_transposed, transpose};
 use super::sparse::{Collect, Scatter, Sparse, Touches};
 use super::strip::Strips;
 use super::tile::{Layout, Outer, Product, Start, SumRows};
+use super::transpose::{add_transposed, transpose};
 
 /// A bank of filters moved over an image.
 #[derive(Debug)]

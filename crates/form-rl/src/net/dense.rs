@@ -1,9 +1,9 @@
 //! The fully connected layer: every output is a weighted sum of all inputs, plus a bias.
 
 use super::layer::{Backward, Forward, Layer, MOST_NUMBERS, MOST_WEIGHTS, Parameter, Shape, limit};
-use super::matmul::transpose;
 use super::strip::Strips;
-use super::tile::{Layout, Outer, Product, Start, SumRows};
+use super::tile::{Outer, Product, Start, SumRows};
+use super::transpose::transpose;
 
 /// `y = x Wᵀ + b`, with one row of `W` per output.
 #[derive(Debug)]
@@ -46,21 +46,15 @@ impl Layer for Dense {
     fn forward(&self, pass: Forward<'_>) {
         let rows = pass.rows.count();
         let split = self.outputs * self.inputs;
-        Product {
-            samples: 1,
-            rows,
-            a: pass.input.numbers,
-            a_at: Layout::rows(rows, self.inputs),
-            lines: 1,
-            line: 0,
-            length: self.inputs,
-            b: &pass.prepared[..split],
-            b_row: self.outputs,
-            start: Start::Bias(&pass.weights[split..]),
-            c: pass.output,
-            c_at: Layout::rows(rows, self.outputs),
-            columns: self.outputs,
-        }
+        let (weight, bias) = (&pass.prepared[..split], &pass.weights[split..]);
+        let sizes = [rows, self.inputs, self.outputs];
+        Product::matrices(
+            pass.input.numbers,
+            weight,
+            Start::Bias(bias),
+            pass.output,
+            sizes,
+        )
         .run();
     }
 
@@ -68,19 +62,8 @@ impl Layer for Dense {
         let rows = pass.rows.count();
         let split = self.outputs * self.inputs;
         let (d_weight, d_bias) = pass.gradient.split_at_mut(split);
-        Outer {
-            samples: 1,
-            rows,
-            a: pass.d_output,
-            a_at: Layout::rows(rows, self.outputs),
-            height: self.outputs,
-            b: pass.input.numbers,
-            b_at: Layout::rows(rows, self.inputs),
-            c: d_weight,
-            c_row: self.inputs,
-            columns: self.inputs,
-        }
-        .run();
+        let sizes = [self.outputs, rows, self.inputs];
+        Outer::matrices(pass.d_output, pass.input.numbers, d_weight, sizes).run();
         SumRows {
             rows: pass.d_output,
             sum: d_bias,
@@ -89,21 +72,8 @@ impl Layer for Dense {
         let Some(d_input) = pass.d_input else {
             return;
         };
-        Product {
-            samples: 1,
-            rows,
-            a: pass.d_output,
-            a_at: Layout::rows(rows, self.outputs),
-            lines: 1,
-            line: 0,
-            length: self.outputs,
-            b: &pass.weights[..split],
-            b_row: self.inputs,
-            start: Start::Nothing,
-            c: d_input,
-            c_at: Layout::rows(rows, self.inputs),
-            columns: self.inputs,
-        }
-        .run();
+        let sizes = [rows, self.outputs, self.inputs];
+        let weight = &pass.weights[..split];
+        Product::matrices(pass.d_output, weight, Start::Nothing, d_input, sizes).run();
     }
 }

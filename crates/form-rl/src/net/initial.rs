@@ -1,6 +1,5 @@
 //! Weight initialisation: uniform as PyTorch's defaults, or orthogonal.
 
-use faer::Mat;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
@@ -58,22 +57,37 @@ impl Initial {
     }
 }
 
-/// Fills a matrix with that many rows so that they, or the columns where there are fewer, are orthogonal and of length `gain`: the
-/// orthogonal factor of normally distributed numbers, with the signs that make it unique, is uniformly distributed.
+/// Fills a matrix with that many rows so that they, or the columns where there are fewer, are orthogonal and of length `gain`: normally
+/// distributed vectors made orthogonal one after the other are uniformly distributed. By Gram and Schmidt, twice over, which is as
+/// exact as the numbers are (Giraud et al., 2005).
 fn orthogonal(rows: usize, gain: f32, rng: &mut impl Rng, weights: &mut [f32]) {
     let columns = weights.len() / rows;
     let (long, short) = (rows.max(columns), rows.min(columns));
-    let drawn = Mat::from_fn(long, short, |_, _| normal(rng));
-    let factors = drawn.qr();
-    let (q, r) = (factors.compute_thin_Q(), factors.thin_R());
+    let mut vectors: Vec<Vec<f64>> = Vec::with_capacity(short);
+    for _ in 0..short {
+        let mut vector: Vec<f64> = (0..long).map(|_| normal(rng)).collect();
+        for other in vectors.iter().chain(&vectors) {
+            let along = dot(&vector, other);
+            for (x, y) in vector.iter_mut().zip(other) {
+                *x -= along * y;
+            }
+        }
+        let length = dot(&vector, &vector).sqrt();
+        vector.iter_mut().for_each(|x| *x /= length);
+        vectors.push(vector);
+    }
     for (place, weight) in weights.iter_mut().enumerate() {
         let (row, column) = (place / columns, place % columns);
-        let (i, j) = match rows >= columns {
-            true => (row, column),
-            false => (column, row),
+        let x = match rows >= columns {
+            true => vectors[column][row],
+            false => vectors[row][column],
         };
-        *weight = gain * (q[(i, j)] * r[(j, j)].signum()) as f32;
+        *weight = gain * x as f32;
     }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// A normally distributed number, by Box and Muller.

@@ -7,9 +7,9 @@
 use super::layer::{
     Backward, Forward, Layer, MOST_NUMBERS, MOST_WEIGHTS, Parameter, Rows, Shape, limit,
 };
-use super::matmul::{
-    add_bias, add_rows, add_times_transposed, add_transposed_times, times, times_transposed,
-};
+use super::strip::Strips;
+use super::tile::{Outer, Product, Start, SumRows};
+use super::transpose::transpose;
 use super::vector::{sigmoid, tanh, vectorised};
 
 /// One layer of LSTM cells.
@@ -103,6 +103,14 @@ impl Layer for Lstm {
         ]
     }
 
+    /// Sums for all gates at once want the weights with the gate last.
+    fn prepare(&self, weights: &[f32], prepared: &mut [f32]) {
+        let (input_end, state_end) = self.bounds();
+        let (input, state) = (..input_end, input_end..state_end);
+        transpose(&weights[input], self.inputs, &mut prepared[input]);
+        transpose(&weights[state.clone()], self.units, &mut prepared[state]);
+    }
+
     fn kept(&self, sequences: usize, steps: usize) -> usize {
         (7 * steps + 2) * sequences * self.units
     }
@@ -116,17 +124,16 @@ impl Layer for Lstm {
         let (input_end, state_end) = self.bounds();
         let mut kept = self.split(pass.kept, rows);
         let sizes = [rows.count(), self.inputs, 4 * units];
-        let weight_input = &pass.weights[..input_end];
-        times_transposed(pass.input.numbers, weight_input, kept.gates, sizes);
-        add_bias(&pass.weights[state_end..], kept.gates);
+        let (weight_input, weight_state) = pass.prepared[..state_end].split_at(input_end);
+        let bias = Start::Bias(&pass.weights[state_end..]);
+        Product::matrices(pass.input.numbers, weight_input, bias, kept.gates, sizes).run();
         for step in 0..rows.steps {
             self.recall(step, rows, pass.output, &mut kept);
             let here = step * rows.sequences * units..(step + 1) * rows.sequences * units;
             let gates = &mut kept.gates[4 * here.start..4 * here.end];
             let previous = &kept.previous_outputs[here.clone()];
             let sizes = [rows.sequences, units, 4 * units];
-            let weight_state = &pass.weights[input_end..state_end];
-            add_times_transposed(previous, weight_state, gates, sizes);
+            Product::matrices(previous, weight_state, Start::There, gates, sizes).run();
             let cells = kept.cells[here.clone()].chunks_exact_mut(units);
             let before = kept.previous_cells[here.clone()].chunks_exact(units);
             let outputs = pass.output[here].chunks_exact_mut(units);
@@ -178,7 +185,8 @@ impl Layer for Lstm {
             let here = step * rows.sequences * 4 * units..(step + 1) * rows.sequences * 4 * units;
             let weight_state = &pass.weights[input_end..state_end];
             let sizes = [rows.sequences, 4 * units, units];
-            times(&kept.gates[here], weight_state, kept.d_outputs, sizes);
+            let (gates, to) = (&kept.gates[here], &mut *kept.d_outputs);
+            Product::matrices(gates, weight_state, Start::Nothing, to, sizes).run();
             for sequence in 0..rows.sequences {
                 if rows.starts[step * rows.sequences + sequence] {
                     kept.d_outputs[sequence * units..(sequence + 1) * units].fill(0.0);
@@ -188,13 +196,18 @@ impl Layer for Lstm {
         let (d_input_weight, rest) = pass.gradient.split_at_mut(input_end);
         let (d_state_weight, d_bias) = rest.split_at_mut(state_end - input_end);
         let sizes = [4 * units, rows.count(), self.inputs];
-        add_transposed_times(kept.gates, pass.input.numbers, d_input_weight, sizes);
+        Outer::matrices(kept.gates, pass.input.numbers, d_input_weight, sizes).run();
         let sizes = [4 * units, rows.count(), units];
-        add_transposed_times(kept.gates, kept.previous_outputs, d_state_weight, sizes);
-        add_rows(kept.gates, d_bias);
+        Outer::matrices(kept.gates, kept.previous_outputs, d_state_weight, sizes).run();
+        SumRows {
+            rows: kept.gates,
+            sum: d_bias,
+        }
+        .run();
         if let Some(d_input) = pass.d_input {
             let sizes = [rows.count(), 4 * units, self.inputs];
-            times(kept.gates, &pass.weights[..input_end], d_input, sizes);
+            let weight_input = &pass.weights[..input_end];
+            Product::matrices(kept.gates, weight_input, Start::Nothing, d_input, sizes).run();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Networks: layers with explicit forward and backward passes, on blocks of samples that stay in cache.
 //!
-//! The only module that knows the matrix library. `layer` is the trait; one file per layer (`dense`, `conv`, `pool`, `tanh`, `relu`,
-//! `lstm`), over `tile` and `strip`, which keep sums in vector registers, or over `matmul`; `sparse` is for images of mostly zeros.
+//! The only module that knows the processor's vector registers (`pulp`). `layer` is the trait; one file per layer (`dense`, `conv`, `pool`, `tanh`, `relu`,
+//! `lstm`), over `tile` and `strip`, which keep sums in vector registers; `sparse` is for images of mostly zeros.
 //! `config` describes and builds layers, `chain` runs them in sequence, `network` joins image, vectors, trunk and heads, `initial`
 //! initialises weights, `inherit` transfers them, `normalise` is the running normalisation of observations, `batch` the samples,
 //! `engine` evaluates them on all cores, `weights` is the file.
@@ -17,15 +17,16 @@ mod inherit;
 mod initial;
 mod layer;
 mod lstm;
-mod matmul;
 mod network;
 mod normalise;
+mod peak;
 mod pool;
 mod relu;
 mod sparse;
 mod strip;
 mod tanh;
 mod tile;
+mod transpose;
 mod vector;
 mod weights;
 
@@ -34,6 +35,6 @@ pub use config::{ImageConfig, LayerConfig, NetworkConfig, VectorConfig};
 pub use engine::Engine;
 pub use inherit::{Inheritance, WeightOrigin};
 pub use initial::Initial;
-pub use matmul::matrix_flops;
 pub use network::Network;
+pub use peak::peak_flops;
 pub(crate) use vector::vectorised;

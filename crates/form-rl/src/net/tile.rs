@@ -105,7 +105,32 @@ pub(crate) struct SumRows<'a> {
     pub(crate) sum: &'a mut [f32],
 }
 
-impl Product<'_> {
+impl<'a> Product<'a> {
+    /// `a b` for matrices stored row by row, `a` of `m` × `k` and `b` of `k` × `n`.
+    pub(crate) fn matrices(
+        a: &'a [f32],
+        b: &'a [f32],
+        start: Start<'a>,
+        c: &'a mut [f32],
+        [m, k, n]: [usize; 3],
+    ) -> Self {
+        Self {
+            samples: 1,
+            rows: m,
+            a,
+            a_at: Layout::rows(m, k),
+            lines: 1,
+            line: 0,
+            length: k,
+            b,
+            b_row: n,
+            start,
+            c,
+            c_at: Layout::rows(m, n),
+            columns: n,
+        }
+    }
+
     #[inline(always)]
     fn tiles<S: Simd, const ROWS: usize, const V: usize, const WHOLE: bool>(
         &mut self,
@@ -226,7 +251,28 @@ impl Strips for Product<'_> {
     }
 }
 
-impl Outer<'_> {
+impl<'a> Outer<'a> {
+    /// `c += aᵀ b` for matrices stored row by row, `a` of `k` × `m` and `b` of `k` × `n`.
+    pub(crate) fn matrices(
+        a: &'a [f32],
+        b: &'a [f32],
+        c: &'a mut [f32],
+        [m, k, n]: [usize; 3],
+    ) -> Self {
+        Self {
+            samples: 1,
+            rows: k,
+            a,
+            a_at: Layout::rows(k, m),
+            height: m,
+            b,
+            b_at: Layout::rows(k, n),
+            c,
+            c_row: n,
+            columns: n,
+        }
+    }
+
     #[inline(always)]
     fn tile<S: Simd, const ROWS: usize, const V: usize, const WHOLE: bool>(
         &mut self,
@@ -345,21 +391,14 @@ mod tests {
             let (a, b) = (fractions(rows * length, 7), fractions(length * columns, 5));
             let run = |on: &dyn Fn(Run<Product<'_>>)| {
                 let mut c = vec![0.0; rows * columns];
-                on(Run(Product {
-                    samples: 1,
-                    rows,
-                    a: &a,
-                    a_at: Layout::rows(rows, length),
-                    lines: 1,
-                    line: 0,
-                    length,
-                    b: &b,
-                    b_row: columns,
-                    start: Start::Nothing,
-                    c: &mut c,
-                    c_at: Layout::rows(rows, columns),
-                    columns,
-                }));
+                let sizes = [rows, length, columns];
+                on(Run(Product::matrices(
+                    &a,
+                    &b,
+                    Start::Nothing,
+                    &mut c,
+                    sizes,
+                )));
                 c
             };
             let widest = run(&|product| ARCH.dispatch(product));
