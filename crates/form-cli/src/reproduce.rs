@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
+use clap::Parser as _;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use form_lab::Preset;
 use form_paper::{
-    Experiment, PlanOptions, PlannedRun, Results, RunOutcome, Runner, UnknownTasks, ZeroShot,
-    findings_table, plan_runs, recorded_runs, results_table, update_section, write_results,
+    CheckedFile, Experiment, PlanOptions, PlannedRun, Results, RunOutcome, Runner, UnknownTasks,
+    ZeroShot, check_runs, check_tables, findings_table, has_section, plan_runs, recorded_command,
+    recorded_runs, results_table, update_section, write_results,
 };
 use form_rl::ReachAvoidPolicy;
 use serde_json::{Value, json};
@@ -23,7 +25,7 @@ use crate::{Answer, input, output, train_loop};
 /// stopped and repeated. Results are computed from the run folders only. The exit code is 1 if not all runs were finished in time.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form reproduce all-yellow --seeds 10\n  form reproduce --budget 2h --jobs 8\n  form reproduce timings --json\n  form reproduce --runs results/runs --budget 0s --update README.md"
+    after_help = "Examples:\n  form reproduce all-yellow --seeds 10\n  form reproduce --budget 2h --jobs 8\n  form reproduce timings --json\n  form reproduce --runs results/runs --budget 0s --update README.md\n  form reproduce --check"
 )]
 pub struct Args {
     /// The experiments [default: all but timings, which uses the runs of the others]
@@ -62,9 +64,19 @@ pub struct Args {
     /// Put the results table into this Markdown file, between the comments `results:begin` and `results:end`
     #[arg(long, value_name = "FILE")]
     update: Option<PathBuf>,
+    /// Make curves, tables and verdicts of --out again from the kept raw data and compare; with --update, also its table. Nothing is run or changed
+    #[arg(long, conflicts_with_all = ["experiments", "budget", "runs", "set", "policy", "maps"])]
+    check: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// A command that was recorded beside its results.
+#[derive(clap::Parser)]
+struct Recorded {
+    #[command(flatten)]
+    args: Args,
 }
 
 /// An experiment that consists of runs in folders, or one without.
@@ -107,6 +119,9 @@ fn experiment_parser() -> impl TypedValueParser<Value = Named> {
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
+    if args.check {
+        return check(args);
+    }
     if args.experiments == [Named::ZeroShot] {
         return zero_shot(args);
     }
@@ -116,26 +131,8 @@ pub fn run(args: &Args) -> Result<Answer> {
     if !args.policy.is_empty() || args.maps.is_some() {
         bail!("--policy and --maps go with zero-shot: no other experiment uses them");
     }
-    let named = args.experiments.iter().map(|named| match named {
-        Named::Runs(experiment) => Ok(*experiment),
-        Named::ZeroShot => bail!("zero-shot has no runs: give it a command of its own"),
-        Named::UnknownTasks => {
-            bail!("unknown-tasks has no run folders: give it a command of its own")
-        }
-    });
-    let mut experiments = named.collect::<Result<Vec<_>>>()?;
-    if experiments.is_empty() {
-        experiments = Experiment::ALL.to_vec();
-    }
-    let set = (args.set.iter()).map(|text| {
-        let (key, value) = train_loop::setting(text)?;
-        Ok((key.to_owned(), value.to_owned()))
-    });
-    let options = PlanOptions {
-        preset: args.preset,
-        seeds: args.seeds,
-        set: set.collect::<Result<_>>()?,
-    };
+    let experiments = experiments(args)?;
+    let options = plan_options(args)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runner = Runner {
         folder: args.runs.clone(),
@@ -167,12 +164,7 @@ pub fn run(args: &Args) -> Result<Answer> {
                 path.display()
             );
         }
-        // The short table: only the tasks of the paper.
-        let tasks = |experiment: &&Experiment| {
-            !matches!(**experiment, Experiment::Transfer | Experiment::Unseen)
-        };
-        let tasks: Vec<Experiment> = experiments.iter().filter(tasks).copied().collect();
-        update_section(path, "results", &results_table(&tasks, &outcomes))?;
+        update_section(path, "results", &short_table(&experiments, &outcomes))?;
     }
     let Results { files, findings } = results;
     if args.json {
@@ -198,6 +190,85 @@ pub fn run(args: &Args) -> Result<Answer> {
         ));
     }
     Ok(if missing > 0 { Answer::No } else { Answer::Yes })
+}
+
+/// The experiments that consist of runs: all of them if none is named.
+fn experiments(args: &Args) -> Result<Vec<Experiment>> {
+    let named = args.experiments.iter().map(|named| match named {
+        Named::Runs(experiment) => Ok(*experiment),
+        Named::ZeroShot => bail!("zero-shot has no runs: give it a command of its own"),
+        Named::UnknownTasks => {
+            bail!("unknown-tasks has no run folders: give it a command of its own")
+        }
+    });
+    let experiments = named.collect::<Result<Vec<_>>>()?;
+    Ok(match experiments.is_empty() {
+        true => Experiment::ALL.to_vec(),
+        false => experiments,
+    })
+}
+
+fn plan_options(args: &Args) -> Result<PlanOptions> {
+    let set = (args.set.iter()).map(|text| {
+        let (key, value) = train_loop::setting(text)?;
+        Ok((key.to_owned(), value.to_owned()))
+    });
+    Ok(PlanOptions {
+        preset: args.preset,
+        seeds: args.seeds,
+        set: set.collect::<Result<_>>()?,
+    })
+}
+
+/// Makes kept results again from their raw data and compares.
+fn check(args: &Args) -> Result<Answer> {
+    let folder = (args.out.clone()).unwrap_or_else(|| PathBuf::from("results"));
+    let command = recorded_command(&folder)?;
+    let recorded = Recorded::try_parse_from(command.split_whitespace().skip(1));
+    let recorded = recorded
+        .map_err(|error| anyhow!("`{command}`: {error}"))?
+        .args;
+    let (experiments, options) = (experiments(&recorded)?, plan_options(&recorded)?);
+    let runner = Runner {
+        folder: folder.join("runs"),
+        jobs: 1,
+        threads: 1,
+        budget: Some(Duration::ZERO),
+        interrupt: input::interrupt()?,
+    };
+    let mut checked = check_runs(&folder, &runner, &experiments, &options)?;
+    checked.extend(check_tables(&folder)?);
+    if let Some(path) = &args.update {
+        let outcomes = runner.outcomes(&plan_runs(&experiments, &options)?)?;
+        checked.push(CheckedFile {
+            name: path.display().to_string(),
+            agrees: has_section(path, "results", &short_table(&experiments, &outcomes))?,
+        });
+    }
+    let all = checked.iter().all(|file| file.agrees);
+    if args.json {
+        let files = checked
+            .iter()
+            .map(|file| json!({"file": file.name, "agrees": file.agrees}));
+        output::print_json(&json!({"agrees": all, "files": files.collect::<Vec<_>>()}))?;
+    } else {
+        let mut text = String::new();
+        for file in &checked {
+            let verdict = if file.agrees { "agrees" } else { "differs" };
+            text += &format!("{verdict}  {}\n", file.name);
+        }
+        output::print(&text)?;
+    }
+    Ok(if all { Answer::Yes } else { Answer::No })
+}
+
+/// The table of the paper's tasks alone.
+fn short_table(experiments: &[Experiment], outcomes: &[RunOutcome]) -> String {
+    let tasks = |experiment: &&Experiment| {
+        !matches!(**experiment, Experiment::Transfer | Experiment::Unseen)
+    };
+    let tasks: Vec<Experiment> = experiments.iter().filter(tasks).copied().collect();
+    results_table(&tasks, outcomes)
 }
 
 /// Carries out machines without training.

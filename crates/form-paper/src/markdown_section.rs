@@ -16,6 +16,13 @@ pub fn update_section(path: &Path, name: &str, content: &str) -> Result<()> {
     write_atomically(path, updated.as_bytes())
 }
 
+/// Whether a section of a Markdown file has that content.
+pub fn has_section(path: &Path, name: &str, content: &str) -> Result<bool> {
+    let text = read_text(path)?;
+    let updated = replace_section(&text, name, content);
+    Ok(updated.with_context(|| path.display().to_string())? == text)
+}
+
 /// Replaces a section of a text.
 pub(crate) fn replace_section(text: &str, name: &str, content: &str) -> Result<String> {
     let find = |part: &str| {

@@ -7,6 +7,9 @@ use form_lab::{read_text, write_atomically};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+/// The file of tables in a folder of results, made from the raw data beside it.
+pub(crate) const TABLES: &str = "results.md";
+
 /// The objects of a file; none if there is no file.
 pub(crate) fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     if !path.is_file() {

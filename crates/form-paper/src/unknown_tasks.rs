@@ -18,7 +18,7 @@ use form_rl::Choice;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::raw_data::{read_lines, write_lines};
+use crate::raw_data::{TABLES, read_lines, write_lines};
 use crate::statistics::interquartile_mean;
 use crate::zero_shot::random_machines;
 
@@ -35,7 +35,6 @@ const MOST_STEPS: u64 = 200_000;
 /// Episodes per evaluation.
 const EPISODES: usize = 200;
 const RAW: &str = "runs.jsonl";
-const TABLES: &str = "results.md";
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -240,6 +239,17 @@ fn named(name: &str, task: &Task) -> Result<Arc<Task>> {
         ..task.description().clone()
     };
     Ok(Arc::new(Task::new(description)?))
+}
+
+/// The tables made again from the raw data of a folder; `command` is what made it.
+pub(crate) fn remake_tables(folder: &Path, command: &str) -> Result<String> {
+    let runs: Vec<UnknownTaskRun> = read_lines(&folder.join(RAW))?;
+    let seeds = command
+        .rsplit(' ')
+        .next()
+        .and_then(|seeds| seeds.parse().ok());
+    let seeds = seeds.with_context(|| format!("`{command}` does not end in a number of seeds"))?;
+    Ok(unknown_tasks_tables(&runs, seeds))
 }
 
 /// The tables of all runs.

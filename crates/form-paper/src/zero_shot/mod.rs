@@ -18,16 +18,13 @@ use form_lab::{Evaluation, PlayCallback, ReachAvoidPlan, world_for, write_atomic
 use form_rl::{Choice, ReachAvoidPolicy};
 use serde::{Deserialize, Serialize};
 
-use crate::raw_data::{read_lines, write_lines};
+use crate::raw_data::{TABLES, read_lines, write_lines};
 
 pub use machines::{draw_machines, random_machines};
 pub use table::zero_shot_tables;
 
 /// The file of all evaluations in the folder of results, one per line.
 const RAW: &str = "evaluations.jsonl";
-
-/// The file of tables.
-const TABLES: &str = "results.md";
 
 /// The seed of maps, starts and actions.
 const SEED: u64 = 0;
@@ -188,4 +185,10 @@ fn describe(policy: &ReachAvoidPolicy) -> Result<String> {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
     Ok(format!("seed {} ({hash:016x})", policy.origin().seed))
+}
+
+/// The tables made again from the raw data of a folder; `command` is what made it.
+pub(crate) fn remake_tables(folder: &Path, command: &str) -> Result<String> {
+    let rows: Vec<ZeroShotRow> = read_lines(&folder.join(RAW))?;
+    Ok(zero_shot_tables(&rows, command))
 }

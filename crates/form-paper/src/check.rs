@@ -1,0 +1,81 @@
+//! Whether kept results follow from their raw data: curves, tables and verdicts are made again and compared byte by byte.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use form_lab::read_text;
+
+use crate::plan::{Experiment, PlanOptions, plan_runs};
+use crate::raw_data::TABLES;
+use crate::results::write_results;
+use crate::runner::Runner;
+use crate::{unknown_tasks, zero_shot};
+
+/// A kept file, and whether the raw data give the same bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedFile {
+    /// Its name, relative to the folder of results.
+    pub name: String,
+    /// Whether it is what the raw data give.
+    pub agrees: bool,
+}
+
+/// The command that a folder of results says it was made by.
+pub fn recorded_command(folder: &Path) -> Result<String> {
+    let path = folder.join(TABLES);
+    let text = read_text(&path)?;
+    let command = text
+        .split_once("Made by `")
+        .and_then(|(_, rest)| rest.split_once('`'));
+    let (command, _) =
+        command.with_context(|| format!("{}: does not say what made it", path.display()))?;
+    Ok(command.to_owned())
+}
+
+/// Makes the results of runs again, from their folders under `runner`, and compares them with what `folder` has.
+pub fn check_runs(
+    folder: &Path,
+    runner: &Runner,
+    experiments: &[Experiment],
+    options: &PlanOptions,
+) -> Result<Vec<CheckedFile>> {
+    let outcomes = runner.outcomes(&plan_runs(experiments, options)?)?;
+    let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let command = recorded_command(folder)?;
+    let made = write_results(
+        scratch.path(),
+        runner,
+        experiments,
+        options,
+        &outcomes,
+        &command,
+    )?;
+    let checked = made.files.into_iter().map(|name| {
+        let bytes = std::fs::read(scratch.path().join(&name))?;
+        let agrees = std::fs::read(folder.join(&name)).is_ok_and(|kept| kept == bytes);
+        Ok(CheckedFile { name, agrees })
+    });
+    checked.collect()
+}
+
+/// Makes the tables of the experiments without run folders again, from the raw data in their folders under `folder`. A folder that is
+/// not there is not checked.
+pub fn check_tables(folder: &Path) -> Result<Vec<CheckedFile>> {
+    let mut checked = Vec::new();
+    type Remake = fn(&Path, &str) -> Result<String>;
+    let experiments: [(&str, Remake); 2] = [
+        ("zero-shot", zero_shot::remake_tables),
+        ("unknown-tasks", unknown_tasks::remake_tables),
+    ];
+    for (name, remake) in experiments {
+        let own = folder.join(name);
+        if own.join(TABLES).is_file() {
+            let text = remake(&own, &recorded_command(&own)?)?;
+            checked.push(CheckedFile {
+                name: format!("{name}/{TABLES}"),
+                agrees: read_text(&own.join(TABLES))? == text,
+            });
+        }
+    }
+    Ok(checked)
+}
