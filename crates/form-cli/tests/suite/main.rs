@@ -12,6 +12,7 @@ mod explain;
 mod faults;
 mod first_use;
 mod help;
+mod kept_results;
 #[cfg(target_os = "linux")]
 mod memory;
 mod program;

@@ -84,7 +84,7 @@ const GRAMMARS: [&str; 2] = ["book/src/language.md", "book/src/formats.md"];
 /// folders of the tests.
 pub const INSTALL: [(&str, &str); 8] = [
     ("cargo install --path crates/form-cli", "command_line"),
-    ("cargo run --release -- learn examples/", "command_line"),
+    ("cargo run --release -- train ", "command_line"),
     ("cargo run --release -- bench", "tests"),
     ("cargo run --release -p form-lab --example ", "examples"),
     (
