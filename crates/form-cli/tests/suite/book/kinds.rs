@@ -82,7 +82,7 @@ const GRAMMARS: [&str; 2] = ["book/src/language.md", "book/src/formats.md"];
 
 /// Lines that no test of the book can run, by their beginnings, and the step of `.ci/run` that does: the same work, in the profile and the
 /// folders of the tests.
-pub const INSTALL: [(&str, &str); 8] = [
+pub const INSTALL: [(&str, &str); 9] = [
     ("cargo install --path crates/form-cli", "command_line"),
     ("cargo run --release -- train ", "command_line"),
     ("cargo run --release -- bench", "tests"),
@@ -93,6 +93,7 @@ pub const INSTALL: [(&str, &str); 8] = [
     ),
     ("cargo test --workspace", "tests"),
     ("pip install ./python", "python"),
+    ("python python/benches/tabular.py ", "python"),
     ("pip install \"./python[", "ecosystem"),
 ];
 
