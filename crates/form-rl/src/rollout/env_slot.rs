@@ -119,15 +119,24 @@ impl EnvSlot {
             reward = self.observe(assignment, labels);
         }
         let state = self.monitor.state();
+        let result = self.result(assignment, before, outcome);
+        let terminated = matches!(
+            result,
+            StepResult::Ended(EpisodeOutcome::Goal | EpisodeOutcome::DeadEnd)
+        );
         if assignment.mode() == AssignmentMode::Unaided {
             reward = f64::from(u8::from(outcome == EpisodeOutcome::Goal));
         } else if config.shaping {
-            // Potential-based shaping: F = γ Φ(u′) − Φ(u) (Ng, Harada, Russell 1999).
-            let (here, there) = (assignment.potential(before), assignment.potential(state));
-            reward += f64::from(config.gamma * there - here);
+            // Potential-based shaping: F = γ Φ(u′) − Φ(u), with Φ = 0 where the episode terminates (Ng, Harada, Russell 1999): so
+            // all policies gain the same, −Φ of the first state. Where it is truncated, Φ(u′) stands for what would follow.
+            let there = if terminated {
+                0.0
+            } else {
+                assignment.potential(state)
+            };
+            reward += f64::from(config.gamma * there - assignment.potential(before));
         }
         self.total_reward += reward;
-        let result = self.result(assignment, before, outcome);
         let Some(acted) = acted else {
             return result;
         };
@@ -137,10 +146,6 @@ impl EnvSlot {
         if result == StepResult::Continues && !leaves {
             return result;
         }
-        let terminated = matches!(
-            result,
-            StepResult::Ended(EpisodeOutcome::Goal | EpisodeOutcome::DeadEnd)
-        );
         if config.credit == Credit::HandOver && leaves && next.is_some() {
             // The agent's sub-task is complete, for every outcome of the episode.
             self.close(acted, None);

@@ -185,6 +185,38 @@ proptest! {
         }
     }
 
+    /// Potential-based shaping (Ng, Harada, Russell 1999) prefers no policy: whatever is done in an episode that terminates, its
+    /// discounted return differs by −Φ of its first state from the one without shaping.
+    #[test]
+    fn shaping_adds_a_constant_to_the_return_of_every_policy(scenario in scenarios()) {
+        let aided = scenario.roles != AssignmentMode::Unaided;
+        prop_assume!(aided && scenario.config.credit == Credit::HandOver);
+        let record = scenario.run();
+        let mut rewards: BTreeMap<(u32, usize), f64> = BTreeMap::new();
+        for (_, ClosedTrajectory { steps, .. }) in &record.closed {
+            let size = steps.vectors.len() / steps.actions.len();
+            for (vector, reward) in steps.vectors.chunks_exact(size).zip(&steps.rewards) {
+                rewards.insert(when(vector), f64::from(*reward));
+            }
+        }
+        let mut plain = scenario.clone();
+        plain.config.shaping = false;
+        for episode in record.episodes.iter().filter(|episode| {
+            episode.counterexample.is_none() && episode.outcome.kind() != form_core::Kind::Incomplete
+        }) {
+            let shaped = record.references.values().find(|reference| reference.is(episode)).unwrap();
+            let plain = ReferenceRollout::replay(&plain, episode.world, episode.number, &episode.actions);
+            // A machine that is terminal at reset has no agent to earn anything.
+            let Some(first) = shaped.steps.first().filter(|step| step.actor.is_some()) else { continue };
+            let difference: f64 = (plain.steps.iter().enumerate())
+                .map(|(time, step)| 0.9_f64.powi(time as i32) * (rewards[&(shaped.id, time)] - step.earned))
+                .sum();
+            let machine = scenario.machine.parse().unwrap();
+            let constant = -reference_rollout::potential(&machine, first.before);
+            prop_assert!(close(difference as f32, constant), "{difference}, not {constant}");
+        }
+    }
+
     /// Truncated trajectories have the observation after them, terminated ones have none.
     #[test]
     fn trajectories_end_as_they_should(scenario in scenarios()) {

@@ -59,6 +59,7 @@ impl ReferenceRollout {
         let first = environment.labels().clone();
         run.step(&machine, &first);
         let mut last = first.clone();
+        let mut observations = usize::from(!first.is_empty());
         let mut steps = Vec::new();
         for action in actions {
             let (before, mut seen) = (run.state(), run.seen().clone());
@@ -76,12 +77,24 @@ impl ReferenceRollout {
                 seen.union_with(&labels);
                 earned = run.step(&machine, &labels).reward;
                 last.clone_from(&labels);
+                observations += 1;
             }
             if scenario.roles == AssignmentMode::Unaided {
                 earned = f64::from(u8::from(outcome == EpisodeOutcome::Goal));
             } else if scenario.config.shaping {
                 let lifted = machine.machine();
-                earned += 0.9 * potential(lifted, run.state()) - potential(lifted, before);
+                // Over, as the machine agrees: nothing follows.
+                let terminated = match outcome {
+                    EpisodeOutcome::Goal => run.state() == lifted.accept(),
+                    EpisodeOutcome::DeadEnd => Some(run.state()) == lifted.reject(),
+                    _ => false,
+                };
+                let too_early = lifted.is_terminal(before) && observations > 1;
+                let there = match terminated && !too_early {
+                    true => 0.0,
+                    false => potential(lifted, run.state()),
+                };
+                earned += 0.9 * there - potential(lifted, before);
             }
             steps.push(Step {
                 action: *action,
@@ -216,7 +229,7 @@ fn actor(machine: &Machine, state: StateId, roles: AssignmentMode) -> Option<usi
 }
 
 /// (N − d) / N, with d found by trying all lengths.
-fn potential(machine: &Machine, state: StateId) -> f64 {
+pub(super) fn potential(machine: &Machine, state: StateId) -> f64 {
     let count = machine.states().len();
     let mut reached = vec![state];
     for distance in 0..count {
