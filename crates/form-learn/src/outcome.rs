@@ -49,6 +49,51 @@ impl LearnOutcome {
             Self::Contradictory(_) => None,
         }
     }
+
+    /// What was found and proven, in a sentence. `state_limit` is the maximum number of states as the user wrote it.
+    pub fn describe(&self, state_limit: &str) -> String {
+        match self {
+            Self::Minimal(learnt) => format!("{}: proven minimal", learnt.describe_size()),
+            Self::Stopped {
+                reason,
+                at_least_states,
+                at_least_cost,
+                best,
+            } => {
+                let at = match reason {
+                    StopReason::Time => "at the time limit",
+                    StopReason::States => &format!("at {state_limit}"),
+                    StopReason::Memory => "at the memory limit",
+                    StopReason::Interrupted => "by an interrupt",
+                };
+                let best = best.as_ref().map_or_else(
+                    || "no consistent machine found".to_owned(),
+                    |best| format!("the best machine so far has {}", best.describe_size()),
+                );
+                let states = count(*at_least_states, "state");
+                let mut bound = format!("at least {states}");
+                if *at_least_cost > 0 {
+                    let cost = edges_and_literals(*at_least_cost);
+                    bound += &format!(", and with {states} at least {cost}");
+                }
+                format!("stopped {at}: {best}; proven: {bound}")
+            }
+            Self::Contradictory(pairs) => {
+                format!("{} of contradictory traces", count(pairs.len(), "pair"))
+            }
+        }
+    }
+}
+
+fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+fn edges_and_literals(cost: usize) -> String {
+    match cost {
+        1 => "1 edge or literal".to_owned(),
+        _ => format!("{cost} edges and literals"),
+    }
 }
 
 /// A machine that is consistent with all traces and deterministic, both checked by the evaluator.
@@ -60,6 +105,14 @@ pub struct Learnt {
     pub states: usize,
     /// Its cost.
     pub cost: Cost,
+}
+
+impl Learnt {
+    /// `2 states + accept, 4 edges and literals`.
+    pub fn describe_size(&self) -> String {
+        let states = self.machine.describe_states();
+        format!("{states}, {}", edges_and_literals(self.cost.size))
+    }
 }
 
 /// The objective among machines with the same number of states, compared lexicographically.

@@ -8,7 +8,6 @@ use console::Term;
 use form_learn::{Limits, SearchProgress, SearchStatus};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::report::size;
 use crate::output::{count, remark};
 
 /// The time before the first plain line, and between two of them.
@@ -79,7 +78,7 @@ fn line(status: &SearchStatus, elapsed: Duration) -> String {
     });
     let best = status.best.as_ref().map_or_else(
         || "no machine yet".to_owned(),
-        |best| format!("best so far: {}", size(best)),
+        |best| format!("best so far: {}", best.describe_size()),
     );
     format!(
         "{} s: trying {states} for {}; proven: at least {states}{refuted}; {best}",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use form_core::{Contradiction, ContradictionReason, Dataset};
-use form_learn::{LearnOutcome, Learnt, Round, StopReason};
+use form_learn::{LearnOutcome, Round};
 use serde_json::json;
 
 use super::{Args, Learning, explanation, stop_name, tolerance};
@@ -52,38 +52,8 @@ pub fn print(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
 
 /// What was proven, and from what, as comments of a machine file.
 fn summary(args: &Args, data: &Dataset, result: &Learning) -> String {
-    let proven = match &result.outcome {
-        LearnOutcome::Minimal(learnt) => format!("{}: proven minimal", size(learnt)),
-        LearnOutcome::Stopped {
-            reason,
-            at_least_states,
-            at_least_cost,
-            best,
-        } => {
-            let at = match reason {
-                StopReason::Time => "at the time limit".to_owned(),
-                StopReason::States => format!("at --max-states {}", args.max_states),
-                StopReason::Memory => "at the memory limit".to_owned(),
-                StopReason::Interrupted => "by an interrupt".to_owned(),
-            };
-            let best = best.as_ref().map_or_else(
-                || "no consistent machine found".to_owned(),
-                |best| format!("the best machine so far has {}", size(best)),
-            );
-            let mut bound = format!("at least {}", count(*at_least_states, "state"));
-            if *at_least_cost > 0 {
-                bound += &format!(
-                    ", and with {} at least {}",
-                    count(*at_least_states, "state"),
-                    edges_and_literals(*at_least_cost)
-                );
-            }
-            format!("stopped {at}: {best}; proven: {bound}")
-        }
-        LearnOutcome::Contradictory(pairs) => {
-            format!("{} of contradictory traces", count(pairs.len(), "pair"))
-        }
-    };
+    let state_limit = format!("--max-states {}", args.max_states);
+    let proven = result.outcome.describe(&state_limit);
     let proven = match &result.tolerant {
         Some(learnt) if learnt.outcome.learnt().is_some() => {
             format!("{proven}, {}", tolerance::misjudged(data, learnt))
@@ -96,19 +66,6 @@ fn summary(args: &Args, data: &Dataset, result: &Learning) -> String {
         count(data.signature().len(), "atom"),
         result.time.as_secs_f64() * 1000.0
     )
-}
-
-/// `2 states + accept, 4 edges and literals`.
-pub fn size(learnt: &Learnt) -> String {
-    let states = learnt.machine.describe_states();
-    format!("{states}, {}", edges_and_literals(learnt.cost.size))
-}
-
-fn edges_and_literals(cost: usize) -> String {
-    match cost {
-        1 => "1 edge or literal".to_owned(),
-        _ => format!("{cost} edges and literals"),
-    }
 }
 
 fn rounds_to_text(rounds: &[Round]) -> String {
