@@ -57,7 +57,10 @@ from formrl.records import (
     Edge,
     LearnResult,
     Level,
+    MachineRun,
     Overlap,
+    PureStep,
+    PureSteps,
     Reaction,
     Report,
     Round,
@@ -65,12 +68,15 @@ from formrl.records import (
     Suspect,
 )
 
+from formrl.episode import nothing_known
+from formrl.shaping import Shaping
 from formrl.trials import Trial, TrialResult, sweep
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from formrl.worlds import GridWorldEnv
+    from formrl.wrappers import MachineWrapper
 
 __all__ = [
     "BoundMachine",
@@ -87,16 +93,21 @@ __all__ = [
     "LimitError",
     "Machine",
     "MachineError",
+    "MachineRun",
+    "MachineWrapper",
     "Monitor",
     "Monitors",
     "Overlap",
     "ParseError",
     "Policy",
+    "PureStep",
+    "PureSteps",
     "ReachAvoidPolicy",
     "Reaction",
     "Recorder",
     "Report",
     "Round",
+    "Shaping",
     "Signature",
     "Step",
     "Steps",
@@ -113,11 +124,21 @@ __all__ = [
     "__version__",
     "learn",
     "make_task",
+    "nothing_known",
     "read_signature",
     "read_traces",
     "sweep",
     "write_traces",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`MachineWrapper`, which needs Gymnasium, when it is asked for."""
+    if name == "MachineWrapper":
+        from formrl.wrappers import MachineWrapper
+
+        return MachineWrapper
+    raise AttributeError(f"module 'formrl' has no attribute {name!r}")
 
 
 def make_task(task: Task | str | PathLike[str], **settings: Any) -> GridWorldEnv:

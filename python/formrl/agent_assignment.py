@@ -7,14 +7,16 @@ machine keeps its name, even if the state has another one.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from formrl._native import Machine, Signature
 
-from .episode import running_states, sub_task
+from .episode import machine_of, running_states, sub_task
 from .observation_encoder import How, ObservationEncoder
-from .wrappers import Judge, MachineWrapper, Transition, judge
+from .shaping import Reward, Shaping
+from .wrappers import Judge, Labels, MachineWrapper, Truth
 
 Credit = Literal["shared", "hand-over"]
 """Which agents receive the reward of a step: equal shares for all agents that have acted in the episode, as in the paper; or the
@@ -27,22 +29,23 @@ class AgentAssignment:
     def __init__(
         self,
         env: Any,
-        machine: Machine,
-        labels: Callable[[Transition], Iterable[str]] | None = None,
+        machine: Machine | str | os.PathLike[str],
+        labels: Labels | None = None,
         *,
         names: Mapping[str, str] | None = None,
         signature: Signature | Iterable[str] | None = None,
-        reward: Literal["machine", "environment"] = "machine",
-        shaping: float | None = None,
+        reward: Reward = "machine",
+        shaping: float | Shaping | None = None,
         credit: Credit = "shared",
         observation: How = "dict",
-        truth: Literal["environment", "machine"] = "environment",
-        judge: Judge = judge,
+        truth: Truth | None = None,
+        judge: Judge | None = None,
     ) -> None:
         if credit not in ("shared", "hand-over"):
             raise ValueError(f"credit is 'shared' or 'hand-over', not {credit!r}")
         if credit == "hand-over" and shaping is None:
             raise ValueError("credit='hand-over' needs shaping: else only the last agent would receive any reward")
+        machine = machine_of(machine)
         self.env = MachineWrapper(
             env,
             machine,
@@ -58,8 +61,9 @@ class AgentAssignment:
         self.set_machine(machine, names)
 
     def set_machine(self, machine: Machine, names: Mapping[str, str] | None = None) -> None:
-        """Plays with another machine from the next reset on. `names` are its agents', by state."""
-        self.env.set_machine(machine)
+        """Plays with another machine, and so with other agents: an episode that is under way is over, and `reset` comes next. `names`
+        are its agents', by state."""
+        self.env.switch_machine(machine)
         states = running_states(machine)
         self.names = {state: (names or {}).get(state, state) for state in states}
         if len(set(self.names.values())) < len(states):

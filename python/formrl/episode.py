@@ -1,12 +1,14 @@
 """The run of a machine in one episode: state, reward, shaping, trace, and counterexamples.
 
 Every integration (Gymnasium, PettingZoo, RLlib) passes labels and outcomes to an `Episode`. The rules are those of the native
-trainer: the labels at reset count, shaping is potential-based (Ng, Harada, Russell 1999) with γ Φ(u′) − Φ(u), and an episode in
-which the machine disagrees with the environment ends there, with a counterexample to learn from.
+trainer: the labels at reset count, shaping is potential-based (Ng, Harada, Russell 1999) with γ Φ(u′) − Φ(u) and Φ = 0 where the
+episode terminates, and an episode in which the machine disagrees with the environment ends there, with a counterexample to learn
+from. The reward of an edge that is taken at reset is that of the first step, too: `reset` has no reward to return.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +18,28 @@ import numpy.typing as npt
 
 from formrl._native import BoundMachine, Machine, Trace
 
+from .shaping import Shaping, can_accept, potentials
+
+__all__ = [
+    "DEAD_END",
+    "GOAL",
+    "INCOMPLETE",
+    "Episode",
+    "StepResult",
+    "can_accept",
+    "is_terminal",
+    "machine_of",
+    "nothing_known",
+    "potentials",
+    "running_states",
+    "shortest",
+    "sub_task",
+]
+
 GOAL, DEAD_END, INCOMPLETE = "goal", "dead-end", "incomplete"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class StepResult:
     """The effect of one step on the machine."""
 
@@ -28,11 +48,13 @@ class StepResult:
     state: int
     """The number of the state after it."""
     reward: float
-    """The machine's reward, not shaped."""
+    """The machine's reward, not shaped; at the first step with that of the observation at reset."""
     shaping: float
     """The shaping reward γ Φ(u′) − Φ(u); 0 without shaping."""
     counterexample: Trace | None
     """The trace so far, if the machine disagrees with the environment."""
+    terminated: bool
+    """Whether the episode is over, by the environment or by the machine if that decides: not where it is a counterexample."""
 
     @property
     def changed(self) -> bool:
@@ -43,12 +65,12 @@ class StepResult:
 class Episode:
     """The state of an episode.
 
-    `gamma` is the discount of the shaping; without one, rewards are not shaped. With `trusted` the machine is never wrong: it is the
-    task.
+    `shaping` is a `Shaping` or its discount; without one, rewards are not shaped. With `trusted` the machine is never wrong: it is
+    the task.
 
     >>> from formrl import Machine, Signature
     >>> machine = Machine.parse("initial u0\\naccept u2\\nu0 -> u1 : key\\nu1 -> u2 : goal")
-    >>> episode = Episode(machine.bind(Signature(["key", "goal"])), gamma=1.0)
+    >>> episode = Episode(machine.bind(Signature(["key", "goal"])), 1.0)
     >>> episode.begin([])
     >>> result = episode.advance(["key"], "incomplete")
     >>> episode.state, result.reward, round(result.shaping, 3)
@@ -57,16 +79,17 @@ class Episode:
     Trace('incomplete', [['key'], ['goal']])
     """
 
-    def __init__(self, machine: BoundMachine, gamma: float | None = None, trusted: bool = False) -> None:
+    def __init__(self, machine: BoundMachine, shaping: float | Shaping | None = None, trusted: bool = False) -> None:
         self.machine = machine
-        self.gamma = gamma
+        self.shaping = Shaping.of(shaping)
         self.trusted = trusted
         self.compress = machine.machine.steps == "changes"
         self.states: list[str] = machine.machine.states
-        self.potentials = potentials(machine.machine)
+        self.potentials: list[float] = (self.shaping.potentials(machine.machine) if self.shaping else potentials(machine.machine)).tolist()
         self.monitor = machine.monitor()
         self.steps: list[list[str]] = []
         self.seen_before: npt.NDArray[np.bool_] = self.monitor.seen_row
+        self._owed = 0.0
 
     @property
     def state(self) -> str:
@@ -88,37 +111,69 @@ class Episode:
         """What has been observed since the state was entered, one boolean per atom."""
         return self.monitor.seen_row
 
+    @property
+    def newest(self) -> list[str]:
+        """The last observation that counted."""
+        return self.steps[-1] if self.steps else []
+
     def begin(self, labels: Any) -> None:
         """Starts an episode whose first observation, that at reset, is this."""
         self.monitor.reset()
         self.steps = []
-        self._observe(labels)
+        self._owed = self._observe(self.machine.signature.decode(labels))
         self.seen_before = self.monitor.seen_row
 
-    def _observe(self, labels: Any) -> float:
-        observed = self.machine.signature.decode(labels)
+    def _observe(self, observed: list[str]) -> float:
         if not self.compress or observed and (not self.steps or observed != self.steps[-1]):
             self.steps.append(observed)
-        return self.monitor.observe(labels).reward
+        return self.monitor.observe(observed).reward
 
-    def advance(self, labels: Any, kind: str) -> StepResult:
-        """Processes a step: its labels, and the environment's outcome, `goal`, `dead-end` or `incomplete`."""
-        before, was_over = self.monitor.state_index, self.monitor.is_over
+    def advance(self, labels: Any, kind: str, ended: bool = False) -> StepResult:
+        """Processes a step: its labels, the environment's outcome, `goal`, `dead-end` or `incomplete`, and whether it terminated."""
+        return self.advance_decoded(self.machine.signature.decode(labels), kind, ended)
+
+    def advance_decoded(self, observed: list[str], kind: str, ended: bool) -> StepResult:
+        """The same with labels that are atoms of the signature, in its order."""
+        monitor = self.monitor
+        before, was_over = monitor.state_index, monitor.is_over
         # The buffer is cleared when the state changes, but the observation of the agent that leaves includes it.
-        self.seen_before = self.monitor.seen_row | self.machine.signature.encode(labels)
-        reward = self._observe(labels)
-        state = self.monitor.state_index
+        self.seen_before = monitor.seen_row
+        if observed:
+            self.seen_before |= self.machine.signature.encode(observed)
+        reward, self._owed = self._owed + self._observe(observed), 0.0
+        state = monitor.state_index
+        if self.trusted:
+            wrong, terminated = False, ended or monitor.is_over
+        else:
+            # A machine that is terminal at reset is refuted by the next observation.
+            wrong = monitor.verdict != kind or (was_over and len(self.steps) > 1)
+            terminated = not wrong and (ended or kind != INCOMPLETE)
         shaping = 0.0
-        if self.gamma is not None:
-            shaping = self.gamma * self.potentials[state] - self.potentials[before]
-        # A machine that is terminal at reset is refuted by the next observation.
-        too_early = was_over and len(self.steps) > 1
-        wrong = not self.trusted and (too_early or self.monitor.verdict != kind)
-        return StepResult(before, state, reward, float(shaping), self.trace(kind) if wrong else None)
+        if self.shaping is not None:
+            there = 0.0 if terminated else self.potentials[state]
+            shaping = self.shaping.gamma * there - self.potentials[before]
+        return StepResult(before, state, reward, shaping, self.trace(kind) if wrong else None, terminated)
 
     def trace(self, kind: str) -> Trace:
         """What was observed so far, as a trace that ended so."""
         return Trace(kind, self.steps, self.machine.signature, self.compress)
+
+
+def machine_of(machine: Machine | str | os.PathLike[str]) -> Machine:
+    """A machine, the file of one, or its text.
+
+    >>> machine_of("initial u0\\naccept u1\\nu0 -> u1 : goal").states
+    ['u0', 'u1']
+    """
+    if isinstance(machine, Machine):
+        return machine
+    if isinstance(machine, str) and ("\n" in machine or "->" in machine):
+        return Machine.parse(machine)
+    if isinstance(machine, (str, os.PathLike)):
+        return Machine.read(machine)
+    if machine is None:
+        raise TypeError("expected a machine, not None: if learning found none, `result.require()` says why")
+    raise TypeError(f"expected a machine, a file or a text, not {type(machine).__name__}")
 
 
 def nothing_known() -> Machine:
@@ -138,31 +193,6 @@ def is_terminal(machine: Machine, state: str) -> bool:
 def running_states(machine: Machine) -> list[str]:
     """The states that are not terminal: those with an agent."""
     return [state for state in machine.states if not is_terminal(machine, state)]
-
-
-def potentials(machine: Machine) -> npt.NDArray[np.float64]:
-    """Φ of every state: (N − d) / N, with d the number of edges on a shortest path to acceptance, and N the number of states; 0
-    without a path.
-
-    >>> from formrl import Machine
-    >>> potentials(Machine.parse("initial a\\naccept c\\nreject d\\na -> b : key\\nb -> c : goal\\nb -> d : lava")).tolist()
-    [0.5, 0.75, 1.0, 0.0]
-    """
-    states = machine.states
-    distances, front = {machine.accepting: 0}, [machine.accepting]
-    while front:
-        target = front.pop(0)
-        for edge in machine.edges:
-            if edge.target == target and edge.source not in distances:
-                distances[edge.source] = distances[target] + 1
-                front.append(edge.source)
-    near = [(len(states) - distances[state]) / len(states) if state in distances else 0.0 for state in states]
-    return np.array(near)
-
-
-def can_accept(machine: Machine) -> bool:
-    """Whether the machine can accept at all. If not, all its rewards are 0."""
-    return bool(potentials(machine)[machine.states.index(machine.initial)] > 0)
 
 
 def sub_task(machine: Machine, state: str) -> tuple[str, ...]:

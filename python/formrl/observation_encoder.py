@@ -39,7 +39,9 @@ class ObservationEncoder:
         waited_for = {atom for state in running_states(machine.machine) for atom in machine.progress_atoms(state)}
         self.columns = np.array([signature.index(atom) for atom in atoms], dtype=np.intp)
         self.shown = np.array([atom in waited_for for atom in atoms], dtype=np.bool_)
+        self.one_hot = np.eye(states, dtype=np.float32)
         self.space = self._space()
+        self._adds = bool(self._parts()) and how != "plain"
 
     @classmethod
     def of_states(cls, base: spaces.Space[Any], machine: BoundMachine, how: How, room: int | None = None) -> ObservationEncoder:
@@ -86,14 +88,51 @@ class ObservationEncoder:
 
     def encode(self, observation: Any, state: int, seen: npt.NDArray[np.bool_]) -> Any:
         """One observation, extended."""
-        parts = self._extension(np.array([state]), seen[None])
-        if self.how == "plain" or (self.how == "dict" and not parts):
-            return observation
         if self.how == "flat":
-            rows = [flatten(self.base, observation), *(part[0] for part in parts.values())]
-            return np.concatenate(rows, dtype=np.float32, casting="unsafe")
-        inner = dict(observation) if isinstance(self.base, spaces.Dict) else {"observation": observation}
-        return inner | {name: part[0] for name, part in parts.items()}
+            is_array = isinstance(observation, np.ndarray) and isinstance(self.base, spaces.Box)
+            row: Any = observation.ravel() if is_array else flatten(self.base, observation)
+            out = np.empty(len(row) + self.states + len(self.atoms), np.float32)
+            out[: len(row)] = row
+            self.write_tail(out, state, seen)
+            return out
+        if not self._adds:
+            return observation
+        extended = dict(observation) if isinstance(self.base, spaces.Dict) else {"observation": observation}
+        if self.states:
+            extended["machine"] = self.one_hot[state].copy()
+        if self.atoms:
+            extended["progress"] = (seen[self.columns] & self.shown).astype(np.float32)
+        return extended
+
+    def write_tail(self, row: npt.NDArray[Any], state: int, seen: npt.NDArray[np.bool_]) -> None:
+        """Writes state and progress to the end of a flat observation."""
+        at = len(row) - len(self.atoms)
+        if self.states:
+            row[at - self.states : at] = self.one_hot[state]
+        if self.atoms:
+            row[at:] = seen[self.columns] & self.shown
+
+    def read(self, observation: Any) -> tuple[int, npt.NDArray[np.bool_]]:
+        """The machine's state and progress, one boolean per atom with an indicator, of an extended observation."""
+        if self.how == "plain" or not self.states:
+            raise ValueError("observations without the machine's state: use observation='dict' or 'flat'")
+        if self.how == "dict":
+            progress = observation["progress"] if self.atoms else np.zeros(0)
+            return int(np.argmax(observation["machine"])), np.asarray(progress) > 0.5
+        at = len(observation) - len(self.atoms)
+        return int(np.argmax(observation[at - self.states : at])), np.asarray(observation[at:]) > 0.5
+
+    def replace(self, observation: Any, state: int, seen: npt.NDArray[np.bool_]) -> Any:
+        """An extended observation with another state and another progress: the rest is shared."""
+        if self.how == "flat":
+            row = np.array(observation)
+            self.write_tail(row, state, seen)
+            return row
+        extended = dict(observation)
+        extended["machine"] = self.one_hot[state]
+        if self.atoms:
+            extended["progress"] = (seen[self.columns] & self.shown).astype(np.float32)
+        return extended
 
     def encode_batch(self, observations: Any, states: npt.NDArray[Any], seen: npt.NDArray[np.bool_]) -> Any:
         """The observations of many environments, one row per environment, extended."""
@@ -113,8 +152,7 @@ class ObservationEncoder:
     def _extension(self, states: npt.NDArray[Any], seen: npt.NDArray[np.bool_]) -> dict[str, npt.NDArray[np.float32]]:
         parts = {}
         if self.states:
-            parts["machine"] = np.zeros((len(states), self.states), np.float32)
-            parts["machine"][np.arange(len(states)), states] = 1.0
+            parts["machine"] = self.one_hot[states]
         if self.atoms:
             parts["progress"] = (seen[:, self.columns] & self.shown).astype(np.float32)
         return parts

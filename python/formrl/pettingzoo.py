@@ -38,7 +38,7 @@ class _Machine:
         self._enter()
 
     def set_machine(self, machine: Machine) -> None:
-        """Plays with another machine, and so with other agents, from the next reset on."""
+        """Plays with another machine, and so with other agents: `reset` comes next, even if an episode is under way."""
         self.assignment.set_machine(machine)
         self._enter()
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .errors import LearnError
+
 if TYPE_CHECKING:
     from formrl._native import Machine, Signature
 
@@ -37,6 +39,38 @@ class Steps(NamedTuple):
     """Whether that state is terminal."""
     changed: npt.NDArray[np.bool_]
     """Whether it is another one than before."""
+
+
+class PureStep(NamedTuple):
+    """What an observation does in a state with a window, as ``BoundMachine.step`` says."""
+
+    state: int
+    """The number of the state after it."""
+    window: npt.NDArray[np.bool_]
+    """Two rows: what has been seen since that state was entered, and the newest observation."""
+    reward: float
+    over: bool
+    """Whether the state is terminal."""
+
+
+class PureSteps(NamedTuple):
+    """The same for many, one row each."""
+
+    states: npt.NDArray[np.int32]
+    windows: npt.NDArray[np.bool_]
+    rewards: npt.NDArray[np.float64]
+    over: npt.NDArray[np.bool_]
+
+
+class MachineRun(NamedTuple):
+    """A trace as a machine sees it."""
+
+    states: list[str]
+    """The state at the start and after every observation."""
+    rewards: list[float]
+    """The reward of every observation."""
+    verdict: Literal["goal", "dead-end", "incomplete"]
+    """How the machine stands after the last one."""
 
 
 class Reaction(NamedTuple):
@@ -144,7 +178,7 @@ class Level(NamedTuple):
         return self.fewest_misjudged == self.at_least
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LearnResult:
     """What came of learning. A limit that was reached is an outcome like others."""
 
@@ -168,6 +202,35 @@ class LearnResult:
     seconds: float
     tolerance: tuple[int, list[Suspect], list[Level]] = field(default=(0, [], []), repr=False)
     """``misjudged``, ``suspects`` and ``levels``."""
+    sentence: str = field(default="", repr=False)
+    """What was found and proven, as ``form learn`` says it: see ``explain``."""
+
+    def require(self) -> Machine:
+        """The machine; a ``LearnError`` that says why, if there is none."""
+        if self.machine is None:
+            raise LearnError(self.explain())
+        return self.machine
+
+    def explain(self) -> str:
+        """What was found and proven, or why there is no machine, and what to do then."""
+        if self.machine is not None or self.outcome == "interrupted":
+            return self.sentence
+        advice = {
+            "contradictory": "the labels do not tell these episodes apart: observe more, or allow traces to be wrong (tolerate=1)",
+            "state-limit": "allow more (max_states, max_disjuncts=2, cyclic=True, tolerate=1), or observe more: labels that "
+            "do not tell episodes apart need machines without end",
+            "time-limit": "allow more time (time_limit), or fewer traces",
+            "memory-limit": "allow more memory (memory_limit), or fewer traces",
+        }
+        return f"{self.sentence}. What to do: {advice[self.outcome]}"
+
+    def __repr__(self) -> str:
+        """A line, not the machine: that is ``print(result.machine)``."""
+        return f"<LearnResult {self.outcome}: {self.sentence}; {self.traces} traces, {self.seconds:.2f} s>"
+
+    def _repr_svg_(self) -> str | None:
+        """The machine as notebooks draw it."""
+        return None if self.machine is None else self.machine.to_svg()
 
     @property
     def misjudged(self) -> int:

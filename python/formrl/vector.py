@@ -9,19 +9,21 @@ disabled, when `reset` is called with a `reset_mask`, without which there is no 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from formrl._native import Machine, Signature, Trace
 
-from .episode import DEAD_END, GOAL, INCOMPLETE, potentials
+from .episode import DEAD_END, GOAL, INCOMPLETE, machine_of
 from .errors import LabelError, WorldError
 from .extras import require
 from .observation_encoder import How, ObservationEncoder
-from .wrappers import Transition, expect_choices, signature_of
+from .shaping import Reward, Shaping, combined, expect_reward
+from .wrappers import Decision, Transition, Truth, signature_of
 
 require("gymnasium", "formrl.vector")
 
@@ -47,16 +49,16 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
     def __init__(
         self,
         env: Any,
-        machine: Machine,
+        machine: Machine | str | os.PathLike[str],
         labels: Callable[[Transition], npt.NDArray[np.bool_]] | None = None,
         *,
         signature: Signature | Iterable[str] | None = None,
-        reward: Literal["machine", "environment"] = "machine",
-        shaping: float | None = None,
+        reward: Reward = "machine",
+        shaping: float | Shaping | None = None,
         observation: How = "dict",
         room: int | None = None,
-        truth: Literal["environment", "machine"] = "environment",
-        judge: Callable[[Transition], npt.NDArray[Any]] = judge_all,
+        truth: Truth | None = None,
+        judge: Callable[[Transition], npt.NDArray[Any]] | None = None,
     ) -> None:
         super().__init__(env)
         # Gymnasium writes it into the metadata of the single environments' class, which others may have written to since.
@@ -64,23 +66,35 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         self.autoreset = AutoresetMode(getattr(env.unwrapped, "autoreset_mode", stated))
         if self.autoreset not in (AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED):
             raise WorldError(f"environments that begin anew within a step ({self.autoreset}) hide how episodes end")
-        expect_choices(reward, truth, shaping)
+        expect_reward(reward)
+        machine = machine_of(machine)
+        self.truth = Decision.of(truth, env, judge is not None, machine)
         self.signature = signature_of(env, signature)
-        self._label, self._judge = labels, judge
-        self._reward, self._shaping, self._truth = reward, shaping, truth
+        self._columns = _columns(env, self.signature) if labels is None else None
+        self._label, self._judge = labels, judge or judge_all
+        self.reward_of, self.shaping = reward, Shaping.of(shaping)
         self._how, self._room = observation, room
         self._before: Any = None
+        self._running = False
+        self._next: Machine | None = None
         self.set_machine(machine)
 
-    def set_machine(self, machine: Machine) -> None:
-        """Follows another machine from the next reset on. The observation space changes with it, unless there is `room`."""
+    def set_machine(self, machine: Machine | str | os.PathLike[str]) -> None:
+        """Follows another machine from the next `reset` of all environments on; until then, all go on with the old one. The observation
+        space changes with it, unless there is `room`."""
+        machine = machine_of(machine)
         bound = machine.bind(self.signature)
-        self.encoder = ObservationEncoder.of_states(self.env.single_observation_space, bound, self._how, self._room)
+        encoder = ObservationEncoder.of_states(self.env.single_observation_space, bound, self._how, self._room)
+        self._next = None
+        if self._running:
+            self._next = machine
+            return
+        self.encoder = encoder
         self.monitors = bound.monitors(self.num_envs)
         self.machine = machine
         self.single_observation_space = self.encoder.space
         self.observation_space = batch_space(self.encoder.space, self.num_envs)
-        self._potentials = potentials(machine)
+        self._potentials = (self.shaping or Shaping(1.0)).potentials(machine)
         ends = {machine.accepting: GOAL, machine.rejecting: DEAD_END}
         self._verdicts = np.array([ends.get(state, INCOMPLETE) for state in machine.states], dtype=object)
         self._names = np.array(machine.states, dtype=object)
@@ -88,7 +102,8 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         self._newest = np.zeros((self.num_envs, len(self.signature)), np.bool_)
         self._over = np.zeros(self.num_envs, np.bool_)
         self._cut = np.zeros(self.num_envs, np.bool_)
-        self._running = False
+        # Rewards of edges that were taken at reset: those of the next step.
+        self._owed = np.zeros(self.num_envs)
 
     @property
     def machine_states(self) -> npt.NDArray[np.int32]:
@@ -101,6 +116,10 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         if options and "reset_mask" in options:
             begun = np.array(options["reset_mask"], np.bool_)
         observations, infos = self.env.reset(seed=seed, options=options)
+        if self._next is not None and begun.all():
+            self._running = False
+            self.set_machine(self._next)
+        self.truth.hear(infos)
         labels = self._labels(Transition(self.env.unwrapped, None, None, observations, infos, begun=begun.copy()))
         self._begin(begun, labels)
         self._cut &= ~begun
@@ -110,7 +129,7 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Takes a step in all environments and machines."""
         if not self._running:
-            raise gymnasium.error.ResetNeeded("the machine is another one: call reset() first")
+            raise gymnasium.error.ResetNeeded("call reset() first")
         if self.autoreset == AutoresetMode.DISABLED and self._over.any():
             over = ", ".join(map(str, np.flatnonzero(self._over)))
             raise gymnasium.error.ResetNeeded(
@@ -135,29 +154,41 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
         observed = np.where(moved[:, None], labels, False)
         self._record(observed, moved)
         steps = self.monitors.observe(observed, mask=moved)
+        by_machine = self.truth.by_machine
         kinds = np.full(self.num_envs, INCOMPLETE, dtype=object)
-        if self._truth == "environment":
+        if not by_machine or (self.truth.warns and terminated.any()):
             kinds = np.where(moved, self._judge(transition), INCOMPLETE)
-        rewards = steps.rewards.copy() if self._reward == "machine" else np.array(earned, np.float64)
-        if self._shaping is not None:
-            rewards += self._shaping * self._potentials[steps.states] - self._potentials[before]
-        rewards[begun] = 0.0
+        verdicts = np.where(moved, self._verdicts[steps.states], INCOMPLETE)
         infos = self._tell(infos, labels)
         ended = terminated | truncated
-        if self._truth == "machine":
-            kinds = np.where(moved, self._verdicts[steps.states], INCOMPLETE)
+        wrong = np.zeros(self.num_envs, np.bool_)
+        if by_machine:
             terminated |= moved & steps.over
         else:
             long = np.array([len(row) > 1 for row in self._steps])
-            wrong = moved & ((self._verdicts[steps.states] != kinds) | (was_over & long))
+            wrong = moved & ((verdicts != kinds) | (was_over & long))
             terminated |= moved & (kinds != INCOMPLETE)
             terminated &= ~wrong
             truncated |= wrong
             self._tell_traces(infos, "counterexample", wrong, kinds)
+        if self.truth.warns:
+            for i in np.flatnonzero(moved & ((verdicts != INCOMPLETE) | (kinds != INCOMPLETE))):
+                if self.truth.warns:
+                    self.truth.compare(str(verdicts[i]), str(kinds[i]), bool(wrong[i]), self.machine.name)
+        rewards = np.array(combined(self.reward_of, steps.rewards + self._owed, np.asarray(earned, np.float64)), np.float64)
+        if self.shaping is not None:
+            there = np.where(terminated, 0.0, self._potentials[steps.states])
+            rewards += self.shaping.gamma * there - self._potentials[before]
+        rewards[begun] = 0.0
+        self._owed[moved] = 0.0
+        if by_machine:
+            kinds = verdicts
         self._over = terminated | truncated
         # The environment does not know of these ends.
         self._cut |= self._over & ~ended
         self._tell_traces(infos, "trace", self._over, kinds)
+        if self._over.any():
+            infos["is_success"], infos["_is_success"] = self._over & (kinds == GOAL), self._over.copy()
         self._before = observations
         return self._see(observations), rewards, terminated, truncated, infos
 
@@ -172,7 +203,7 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
             self._steps[i] = []
         labels = np.where(begun[:, None], labels, False)
         self._record(labels, begun)
-        self.monitors.observe(labels, mask=begun)
+        self._owed[begun] = self.monitors.observe(labels, mask=begun).rewards[begun]
 
     def _record(self, labels: npt.NDArray[np.bool_], which: npt.NDArray[np.bool_]) -> None:
         """Notes what was observed; Python looks only at environments that have something new to say."""
@@ -207,9 +238,23 @@ class MachineVectorWrapper(gymnasium.vector.VectorWrapper):
             if given.shape != (self.num_envs, len(self.signature)):
                 wanted = (self.num_envs, len(self.signature))
                 raise LabelError(f"labels are an array of shape {wanted}, one column per atom, not {given.shape}")
-            return given
+            return given if self._columns is None else given[:, self._columns]
         rows = [() if row is None else row for row in given]
         return np.array([self.signature.encode(row) for row in rows], np.bool_).reshape(len(rows), -1)
+
+
+def _columns(env: Any, signature: Signature) -> list[int] | None:
+    """Where the environments' own arrays of labels have the atoms of another signature, if their signature is another one."""
+    try:
+        own = signature_of(env, None)
+    except WorldError:
+        return None
+    if own == signature or len(own) != len(signature):
+        # Arrays of another length are refused where they come.
+        return None
+    if set(own) != set(signature):
+        raise WorldError("`signature` has other atoms than the environments' own: pass `labels`, too")
+    return [own.index(atom) for atom in signature]
 
 
 def _merged(infos: dict[str, Any], more: dict[str, Any], which: npt.NDArray[np.bool_]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::logic::Signature;
+use crate::logic::{Signature, SignatureLike};
 use crate::machine::Machine;
 
 /// A machine compiled for a signature: what monitors run.
@@ -27,7 +27,8 @@ pub struct BoundMachine {
 #[pymethods]
 impl BoundMachine {
     #[new]
-    pub fn new(machine: Py<Machine>, signature: Py<Signature>) -> PyResult<Self> {
+    pub fn new(machine: Py<Machine>, signature: SignatureLike) -> PyResult<Self> {
+        let SignatureLike(signature) = signature;
         let bound = form_core::BoundMachine::new(
             machine.get().machine.clone(),
             signature.get().signature.clone(),
@@ -56,17 +57,15 @@ impl BoundMachine {
     /// state's sub-task is Markovian.
     fn progress_atoms(&self, state: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         let state = self.state(state)?;
-        Ok(self
-            .bound
-            .signature()
-            .texts(self.bound.progress_atoms(state)))
+        let atoms = self.bound.progress_atoms(state);
+        Ok(self.signature.get().texts(atoms))
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| {
             let other = other.get();
             other.bound.machine() == self.bound.machine()
-                && other.bound.signature() == self.bound.signature()
+                && other.signature.get().same(self.signature.get())
         })
     }
 
@@ -93,8 +92,8 @@ impl BoundMachine {
 
 #[pymethods]
 impl Machine {
-    /// The machine, compiled for a signature.
-    fn bind(slf: Bound<'_, Self>, signature: Py<Signature>) -> PyResult<BoundMachine> {
+    /// The machine, compiled for a signature or a collection of atoms.
+    fn bind(slf: Bound<'_, Self>, signature: SignatureLike) -> PyResult<BoundMachine> {
         BoundMachine::new(slf.unbind(), signature)
     }
 }

@@ -1,7 +1,6 @@
 //! `form_learn`: the smallest machine for some traces, learnt on a thread of its own while Python goes on, listens for Ctrl-C
 //! and tells how far it has come.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,12 +12,13 @@ use form_learn::{
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyString, PyType};
+use pyo3::types::{IntoPyDict, PyDict, PyString, PyType};
 
 use crate::errors::{self, record};
-use crate::logic::Signature;
+use crate::logic::{Signature, SignatureLike};
 use crate::machine::Machine;
-use crate::trace::{Trace, read_traces};
+use crate::trace::Trace;
+use crate::trace_input::all_traces;
 
 /// The interval at which Python checks for Ctrl-C.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -37,42 +37,133 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[pyclass(module = "formrl", frozen)]
 pub struct Learner {
     signature: Py<Signature>,
-    learner: Mutex<form_learn::Learner>,
+    options: Options,
+    learner: Mutex<Inner>,
 }
+
+/// The learner, and what it was told, to tell it again.
+struct Inner {
+    learner: form_learn::Learner,
+    /// Every trace that was added, duplicates included, in order.
+    added: Vec<form_core::Trace>,
+}
+
+impl Inner {
+    fn new(signature: &Signature, options: &Options, added: Vec<form_core::Trace>) -> Self {
+        let mut learner = form_learn::Learner::new(&signature.signature, options);
+        for trace in &added {
+            learner.add(trace);
+        }
+        Self { learner, added }
+    }
+
+    fn add(&mut self, trace: form_core::Trace) -> Option<usize> {
+        let number = self.learner.add(&trace);
+        self.added.push(trace);
+        number
+    }
+}
+
+/// How a learner is pickled: its signature, its options by name, and the traces that were added.
+type Parts<'py> = (Py<Signature>, Bound<'py, PyDict>, Vec<Trace>);
 
 #[pymethods]
 impl Learner {
     #[new]
-    #[pyo3(signature = (signature, *, kappa=1, propositional=false, cyclic=false, forall_alone=true))]
+    #[pyo3(signature = (signature, *, max_disjuncts=1, propositional=false, cyclic=false, forall_alone=true))]
     fn new(
-        signature: Py<Signature>,
-        kappa: usize,
+        signature: SignatureLike,
+        max_disjuncts: usize,
         propositional: bool,
         cyclic: bool,
         forall_alone: bool,
     ) -> PyResult<Self> {
-        if !(1..=64).contains(&kappa) {
-            return Err(PyValueError::new_err("kappa is a number from 1 to 64"));
+        if !(1..=64).contains(&max_disjuncts) {
+            return Err(PyValueError::new_err(
+                "max_disjuncts is a number from 1 to 64",
+            ));
         }
         let options = Options {
             first_order: !propositional,
-            max_disjuncts: kappa,
+            max_disjuncts,
             cyclic,
             forall_alone,
             ..Options::default()
         };
-        let learner = form_learn::Learner::new(&signature.get().signature, &options);
-        Ok(Self {
-            signature,
-            learner: Mutex::new(learner),
-        })
+        Ok(Self::of(signature.0, options, Vec::new()))
     }
 
     /// Adds a trace; its number, or `None` if it was there already.
     fn add(&self, py: Python<'_>, trace: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
-        let signature = self.signature.get();
-        let trace = Trace::read(trace, Some(signature))?.over(&signature.signature)?;
-        Ok(py.detach(|| self.lock().add(&trace)))
+        let trace = self.read(trace)?;
+        Ok(py.detach(|| self.lock().add(trace)))
+    }
+
+    /// Takes a trace back, as often as it was added; whether it was there. Traces that were added after it have other numbers then.
+    fn remove(&self, py: Python<'_>, trace: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let trace = self.read(trace)?;
+        Ok(py.detach(|| {
+            let mut inner = self.lock();
+            let before = inner.added.len();
+            let mut added = std::mem::take(&mut inner.added);
+            added.retain(|other| *other != trace);
+            let removed = added.len() < before;
+            match removed {
+                // A proof may rest on the trace: the search begins anew.
+                true => *inner = Inner::new(self.signature.get(), &self.options, added),
+                false => inner.added = added,
+            }
+            removed
+        }))
+    }
+
+    /// A learner with the same options and traces, which goes its own way.
+    fn copy(&self, py: Python<'_>) -> Self {
+        let added = py.detach(|| self.lock().added.clone());
+        Self::of(self.signature.clone_ref(py), self.options.clone(), added)
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> Self {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, memo: &Bound<'_, PyAny>) -> Self {
+        let _ = memo;
+        self.copy(py)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
+        let options = PyDict::new(py);
+        options.set_item("max_disjuncts", self.options.max_disjuncts)?;
+        options.set_item("propositional", !self.options.first_order)?;
+        options.set_item("cyclic", self.options.cyclic)?;
+        options.set_item("forall_alone", self.options.forall_alone)?;
+        let signature = &self.signature.get().signature;
+        let traces = py.detach(|| self.lock().added.clone()).into_iter();
+        let traces = traces.map(|trace| Trace {
+            signature: signature.clone(),
+            trace,
+        });
+        let made = py.get_type::<Self>().getattr("_made")?;
+        Ok((
+            made,
+            (self.signature.clone_ref(py), options, traces.collect()),
+        ))
+    }
+
+    /// A learner with traces: what pickles are made of.
+    #[staticmethod]
+    fn _made<'py>(
+        signature: &Bound<'py, Signature>,
+        options: &Bound<'py, PyDict>,
+        traces: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let class = signature.py().get_type::<Self>();
+        let learner = class.call((signature,), Some(options))?;
+        for trace in traces.try_iter()? {
+            learner.call_method1("add", (trace?,))?;
+        }
+        Ok(learner)
     }
 
     /// The smallest machine that is consistent with all traces added so far, as a `LearnResult`.
@@ -104,7 +195,8 @@ impl Learner {
         };
         let start = Instant::now();
         let work = || -> form_learn::Result<_> {
-            let mut learner = self.lock();
+            let mut inner = self.lock();
+            let learner = &mut inner.learner;
             let traces = learner.traces();
             if let Some(tolerance) = tolerance {
                 let learnt = learner.learn_tolerant(tolerance, &limits)?;
@@ -122,13 +214,15 @@ impl Learner {
         let (outcome, rounds, traces, tolerant) =
             found.map_err(|error| errors::learning(&error))?;
         let seconds = start.elapsed().as_secs_f64();
-        self.result(py, &outcome, &rounds, traces, seconds, tolerant.as_ref())
+        let sentence = sentence(&outcome, max_states);
+        let found = (&outcome, &rounds[..], sentence);
+        self.result(py, found, traces, seconds, tolerant.as_ref())
     }
 
     /// How many different traces there are.
     #[getter]
     fn traces(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.lock().traces())
+        py.detach(|| self.lock().learner.traces())
     }
 
     /// What can be observed.
@@ -139,7 +233,22 @@ impl Learner {
 }
 
 impl Learner {
-    fn lock(&self) -> std::sync::MutexGuard<'_, form_learn::Learner> {
+    fn of(signature: Py<Signature>, options: Options, added: Vec<form_core::Trace>) -> Self {
+        let inner = Inner::new(signature.get(), &options, added);
+        Self {
+            signature,
+            options,
+            learner: Mutex::new(inner),
+        }
+    }
+
+    /// The trace that a Python value stands for, over the learner's signature.
+    fn read(&self, trace: &Bound<'_, PyAny>) -> PyResult<form_core::Trace> {
+        let signature = self.signature.get();
+        Trace::read(trace, Some(signature))?.over(&signature.signature)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
         // A learner that panicked has been left as it was between two questions to its solver.
         self.learner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -147,8 +256,7 @@ impl Learner {
     fn result<'py>(
         &self,
         py: Python<'py>,
-        outcome: &LearnOutcome,
-        rounds: &[Round],
+        (outcome, rounds, sentence): (&LearnOutcome, &[Round], String),
         traces: usize,
         seconds: f64,
         tolerant: Option<&TolerantOutcome>,
@@ -201,7 +309,8 @@ impl Learner {
                 ))
             })
             .collect::<PyResult<Vec<_>>>()?;
-        record(py, &RESULT, "LearnResult")?.call1((
+        let sentence = [("sentence", sentence)].into_py_dict(py)?;
+        let parts = (
             machine,
             name,
             learnt.map(|learnt| learnt.states),
@@ -218,8 +327,27 @@ impl Learner {
                 suspects,
                 levels,
             ),
-        ))
+        );
+        record(py, &RESULT, "LearnResult")?.call(parts, Some(&sentence))
     }
+}
+
+/// The sentence of `form learn`, with the arguments of Python and the contradictory traces.
+fn sentence(outcome: &LearnOutcome, max_states: usize) -> String {
+    let LearnOutcome::Contradictory(pairs) = outcome else {
+        return outcome.describe(&format!("max_states={max_states}"));
+    };
+    let which: Vec<String> = (pairs.iter().take(3))
+        .map(|(first, second)| match first == second {
+            true => format!("trace {first} is over before the first observation"),
+            false => format!("traces {first} and {second} end in different ways"),
+        })
+        .collect();
+    format!(
+        "no machine is consistent with the traces: {}: {}",
+        outcome.describe(""),
+        which.join(", ")
+    )
 }
 
 /// Reads a number of traces, a percentage such as "2%", or "auto".
@@ -318,7 +446,8 @@ fn watched<T: Send>(
     })
 }
 
-/// The smallest machine that is consistent with traces: a collection of them, pairs of kind and steps, or a file.
+/// The smallest machine that is consistent with traces: a file's name, an open file, or any collection of files, `Trace`s, pairs of
+/// kind and steps, and dictionaries as `json.loads` reads them from the lines of a trace file.
 ///
 /// >>> import formrl
 /// >>> traces = [
@@ -334,15 +463,15 @@ fn watched<T: Send>(
 /// ['exists X. yellow(X)', 'goal']
 #[pyfunction]
 #[pyo3(signature = (
-    traces, signature=None, *, kappa=1, propositional=false, cyclic=false, forall_alone=true, max_states=10,
+    traces, signature=None, *, max_disjuncts=1, propositional=false, cyclic=false, forall_alone=true, max_states=10,
     time_limit=None, memory_limit=None, progress=None, tolerate=None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn learn<'py>(
     py: Python<'py>,
     traces: &Bound<'py, PyAny>,
-    signature: Option<Py<Signature>>,
-    kappa: usize,
+    signature: Option<SignatureLike>,
+    max_disjuncts: usize,
     propositional: bool,
     cyclic: bool,
     forall_alone: bool,
@@ -352,51 +481,24 @@ pub fn learn<'py>(
     progress: Option<Bound<'py, PyAny>>,
     tolerate: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let given = signature.as_ref().map(Py::get);
-    let is_path = traces.is_instance_of::<PyString>() || traces.hasattr("__fspath__")?;
-    let traces = if is_path {
-        let path: PathBuf = traces.extract()?;
-        Bound::new(py, read_traces(py, path, given)?)?.into_any()
-    } else {
-        traces.clone()
-    };
-    let items = traces.try_iter().map_err(|_| {
-        errors::wrong_type(format!(
-            "expected traces as a collection or a file, not {}",
-            crate::logic::type_name(&traces)
-        ))
-    })?;
-    let traces = items
-        .map(|trace| Trace::read(&trace?, given))
-        .collect::<PyResult<Vec<Trace>>>()?;
+    let (traces, occurring) = all_traces(traces, signature.as_ref().map(SignatureLike::get))?;
     let signature = match signature {
         Some(signature) => signature,
-        None => Py::new(py, Signature::of(union(&traces)))?,
+        None => SignatureLike(Py::new(py, Signature::of(occurring))?),
     };
-    let learner = Learner::new(signature, kappa, propositional, cyclic, forall_alone)?;
+    let learner = Learner::new(
+        signature,
+        max_disjuncts,
+        propositional,
+        cyclic,
+        forall_alone,
+    )?;
     {
         let over = &learner.signature.get().signature;
         let mut inner = learner.lock();
         for trace in &traces {
-            inner.add(&trace.over(over)?);
+            inner.add(trace.over(over)?);
         }
     }
     learner.learn(py, max_states, time_limit, memory_limit, progress, tolerate)
-}
-
-/// What can be observed in all of these.
-fn union(traces: &[Trace]) -> Arc<form_core::Signature> {
-    let mut all: Option<Arc<form_core::Signature>> = None;
-    for trace in traces {
-        let joined = match &all {
-            None => trace.signature.clone(),
-            Some(all) if Arc::ptr_eq(all, &trace.signature) => continue,
-            Some(all) if (trace.signature.atoms().iter()).all(|atom| all.id_of(atom).is_some()) => {
-                continue;
-            }
-            Some(all) => Arc::new(all.union(&trace.signature)),
-        };
-        all = Some(joined);
-    }
-    all.unwrap_or_default()
 }

@@ -12,9 +12,11 @@ mod logic;
 mod machine;
 mod monitor;
 mod policy;
+mod pure_step;
 mod reach_avoid;
 mod tabular;
 mod trace;
+mod trace_input;
 mod worlds;
 
 use pyo3::prelude::*;

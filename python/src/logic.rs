@@ -1,33 +1,56 @@
 //! `form_core`'s logic: signatures, and reading observations from what Python programs have at hand.
 
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use form_core::{AtomId, AtomSet};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyInt, PyIterator, PyList, PyString};
+use pyo3::types::{
+    PyBool, PyBytes, PyDict, PyFrozenSet, PyInt, PyIterator, PyList, PySet, PyString,
+};
 
 use crate::errors::{self, Class};
 
-/// The ground atoms that can be observed, in natural order.
+/// The ground atoms that can be observed, in the order in which they are given: that of the columns of arrays and of the bits of
+/// integers. A set, which has no order, is taken in natural order. Signatures are equal if their columns are.
 ///
 /// >>> from formrl import Signature
 /// >>> signature = Signature(["yellow(o10)", "yellow(o2)", "goal"])
 /// >>> signature.atoms
-/// ['goal', 'yellow(o2)', 'yellow(o10)']
+/// ['yellow(o10)', 'yellow(o2)', 'goal']
 /// >>> signature.index("yellow(o2)"), "lava" in signature, len(signature)
 /// (1, False, 3)
+/// >>> Signature({"yellow(o10)", "yellow(o2)", "goal"}).atoms
+/// ['goal', 'yellow(o2)', 'yellow(o10)']
 #[pyclass(module = "formrl", frozen, sequence)]
 pub struct Signature {
     pub signature: Arc<form_core::Signature>,
+    /// The atom of each column.
     pub ids: Arc<[AtomId]>,
 }
 
 impl Signature {
+    /// In natural order.
     pub fn of(signature: Arc<form_core::Signature>) -> Self {
         let ids = signature.ids().collect();
         Self { signature, ids }
+    }
+
+    /// In the order of these, each of which counts once.
+    fn ordered(atoms: &[String]) -> form_core::Result<Self> {
+        let signature = Arc::new(form_core::Signature::parse(atoms)?);
+        let mut known = BTreeSet::new();
+        let mut ids = Vec::with_capacity(signature.len());
+        for atom in atoms {
+            let id = signature.id_of_written(atom)?;
+            if known.insert(id) {
+                ids.push(id);
+            }
+        }
+        let ids = ids.into();
+        Ok(Self { signature, ids })
     }
 
     /// The observation that a Python value stands for.
@@ -40,23 +63,29 @@ impl Signature {
 impl Signature {
     #[new]
     fn new(atoms: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let unordered = atoms.is_instance_of::<PySet>() || atoms.is_instance_of::<PyFrozenSet>();
         let atoms = texts(atoms, "atoms")?;
-        let signature = form_core::Signature::parse(atoms).map_err(|error| errors::core(&error))?;
-        Ok(Self::of(Arc::new(signature)))
+        let made = match unordered {
+            true => form_core::Signature::parse(atoms).map(|known| Self::of(Arc::new(known))),
+            false => Self::ordered(&atoms),
+        };
+        made.map_err(|error| errors::core(&error))
     }
 
     /// The atoms in order.
     #[getter]
-    fn atoms(&self) -> Vec<String> {
-        (self.signature.atoms().iter())
-            .map(ToString::to_string)
+    pub fn atoms(&self) -> Vec<String> {
+        (self.ids.iter())
+            .map(|id| self.signature.atom(*id).to_string())
             .collect()
     }
 
     /// The position of an atom; a `LabelError` if it cannot be observed.
     fn index(&self, atom: &str) -> PyResult<usize> {
         let id = self.signature.id_of_written(atom);
-        id.map(AtomId::index).map_err(|error| errors::core(&error))
+        let id = id.map_err(|error| errors::core(&error))?;
+        // Every atom of the signature has a column.
+        Ok(self.ids.iter().position(|known| *known == id).unwrap_or(0))
     }
 
     /// An observation as a row of booleans, one per atom.
@@ -75,12 +104,14 @@ impl Signature {
     /// >>> Signature(["a", "b", "c"]).decode(0b110)
     /// ['b', 'c']
     fn decode(&self, labels: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-        Ok(self.signature.texts(&self.observation(labels)?))
+        Ok(self.texts(&self.observation(labels)?))
     }
 
-    /// The atoms of both.
-    fn union(&self, other: &Self) -> Self {
-        Self::of(Arc::new(self.signature.union(&other.signature)))
+    /// The atoms of both: first its own, then those that only the other one has.
+    fn union(&self, other: SignatureLike) -> PyResult<Self> {
+        let mut atoms = self.atoms();
+        atoms.extend(other.get().atoms());
+        Self::ordered(&atoms).map_err(|error| errors::core(&error))
     }
 
     fn __len__(&self) -> usize {
@@ -109,12 +140,12 @@ impl Signature {
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other
             .cast::<Self>()
-            .is_ok_and(|other| other.get().signature == self.signature)
+            .is_ok_and(|other| self.same(other.get()))
     }
 
     fn __hash__(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        self.signature.atoms().hash(&mut hasher);
+        self.atoms().hash(&mut hasher);
         hasher.finish()
     }
 
@@ -132,9 +163,42 @@ impl Signature {
     pub fn row(&self, set: &AtomSet) -> Vec<bool> {
         self.ids.iter().map(|id| set.contains(*id)).collect()
     }
+
+    /// The atoms of a set, in order.
+    pub fn texts(&self, set: &AtomSet) -> Vec<String> {
+        (self.ids.iter().filter(|id| set.contains(**id)))
+            .map(|id| self.signature.atom(*id).to_string())
+            .collect()
+    }
+
+    /// Whether the columns are the same.
+    pub fn same(&self, other: &Self) -> bool {
+        self.signature == other.signature && self.ids == other.ids
+    }
 }
 
-/// The words of a collection; a lone text is taken for the mistake it is.
+/// A signature, or the collection of atoms that one is made of.
+pub struct SignatureLike(pub Py<Signature>);
+
+impl SignatureLike {
+    pub fn get(&self) -> &Signature {
+        self.0.get()
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for SignatureLike {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match value.cast::<Signature>() {
+            Ok(signature) => Ok(Self(signature.to_owned().unbind())),
+            Err(_) => Ok(Self(Py::new(value.py(), Signature::new(&value)?)?)),
+        }
+    }
+}
+
+/// The words of a collection; a lone text is taken for the mistake it is. Of a dictionary from words to truth values, those that
+/// are true.
 pub fn texts(collection: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<String>> {
     if collection.is_instance_of::<PyString>() {
         return Err(errors::wrong_type(format!(
@@ -142,7 +206,8 @@ pub fn texts(collection: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<String>>
             collection.repr()?
         )));
     }
-    let items = collection.try_iter().map_err(|_| {
+    let items = members(collection)?.map_or_else(|| collection.try_iter(), |them| them.try_iter());
+    let items = items.map_err(|_| {
         errors::wrong_type(format!(
             "expected a collection of {what}, not {}",
             type_name(collection)
@@ -164,8 +229,38 @@ pub fn texts(collection: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<String>>
         .collect()
 }
 
-/// The observation that a Python value stands for: a collection of labels, a row of booleans, or an integer whose bit `i` says
-/// whether atom `i` is there.
+/// Of a dictionary from labels to truth values, the labels that are true; nothing of another value.
+fn members<'py>(labels: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyList>>> {
+    let Ok(dict) = labels.cast::<PyDict>() else {
+        return Ok(None);
+    };
+    let there = PyList::empty(labels.py());
+    for (label, value) in dict.iter() {
+        // Also numpy's booleans, and 0 and 1.
+        let truth = match value.extract::<bool>() {
+            Ok(truth) => Some(truth),
+            Err(_) => match value.extract::<i64>() {
+                Ok(number @ (0 | 1)) => Some(number == 1),
+                _ => None,
+            },
+        };
+        match truth {
+            Some(true) => there.append(label)?,
+            Some(false) => {}
+            None => {
+                return Err(errors::wrong_type(format!(
+                    "a dictionary of labels says of each whether it is observed, True or False: {} has {}",
+                    label.repr()?,
+                    value.repr()?
+                )));
+            }
+        }
+    }
+    Ok(Some(there))
+}
+
+/// The observation that a Python value stands for: a collection of labels, a dictionary from labels to truth values, a row of
+/// booleans, or an integer whose bit `i` says whether atom `i` is there.
 pub fn observation(
     signature: &form_core::Signature,
     ids: &[AtomId],
@@ -183,7 +278,17 @@ pub fn observation(
             labels.repr()?
         )));
     }
-    let items = labels.try_iter().map_err(|_| {
+    if let Ok(dict) = labels.cast::<PyDict>() {
+        // What is False has to be a label of the signature, too.
+        for label in dict.keys() {
+            if let Ok(text) = label.cast::<PyString>() {
+                let known = signature.id_of_written(text.to_str()?);
+                known.map_err(|error| errors::core(&error))?;
+            }
+        }
+    }
+    let items = members(labels)?.map_or_else(|| labels.try_iter(), |them| them.try_iter());
+    let items = items.map_err(|_| {
         errors::wrong_type(format!(
             "expected labels as a collection of texts, a row of booleans or an integer, not {}",
             type_name(labels)

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use form_core::{
-    CompareOptions, Comparison, Formula, GroundObservations, GroundOptions, NeverFires,
-    Observations, StateId, StepMode, Undecided,
+    CompareOptions, Comparison, Formula, GroundObservations, GroundOptions, MachineStatus,
+    NeverFires, Observations, StateId, StepMode, Undecided,
 };
 use form_formats::{MachineFormat, ToroIcarteOptions, read_machine};
 use pyo3::exceptions::PyValueError;
@@ -17,7 +17,8 @@ use pyo3::types::{PyList, PyTuple, PyType};
 
 use crate::errors::{self, record};
 use crate::files;
-use crate::logic::Signature;
+use crate::logic::{Signature, SignatureLike};
+use crate::trace::Trace;
 
 /// A first-order reward machine.
 ///
@@ -174,8 +175,8 @@ impl Machine {
 
     /// The paper's answer set program for it.
     #[pyo3(signature = (signature=None))]
-    fn to_asp(&self, signature: Option<&Signature>) -> String {
-        let signature = signature.map(|signature| &*signature.signature);
+    fn to_asp(&self, signature: Option<SignatureLike>) -> String {
+        let signature = signature.as_ref().map(|given| &*given.get().signature);
         form_formats::to_asp(&self.machine, signature)
     }
 
@@ -242,16 +243,21 @@ impl Machine {
     fn check<'py>(
         &self,
         py: Python<'py>,
-        signature: Option<&Signature>,
+        signature: Option<SignatureLike>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let bound = self.bound(signature)?;
+        let bound = self.bound(signature.as_ref().map(SignatureLike::get))?;
         let findings = py.detach(|| form_core::check(&bound));
         report(py, &bound, &findings)
     }
 
     /// The equivalent machine without quantifiers, for observations of `"all"` sets of atoms or of a `"single"` atom at a time.
     #[pyo3(signature = (signature, *, observations="all"))]
-    fn ground(&self, py: Python<'_>, signature: &Signature, observations: &str) -> PyResult<Self> {
+    fn ground(
+        &self,
+        py: Python<'_>,
+        signature: SignatureLike,
+        observations: &str,
+    ) -> PyResult<Self> {
         let options = GroundOptions {
             observations: match observations {
                 "all" => GroundObservations::All,
@@ -260,7 +266,7 @@ impl Machine {
             },
             ..GroundOptions::default()
         };
-        let bound = self.bound(Some(signature))?;
+        let bound = self.bound(Some(signature.get()))?;
         py.detach(|| form_core::ground(&bound, &options))
             .map(Self::of)
             .map_err(|error| errors::core(&error))
@@ -278,7 +284,7 @@ impl Machine {
         &self,
         py: Python<'py>,
         other: &Self,
-        signature: Option<&Signature>,
+        signature: Option<SignatureLike>,
         observations: &str,
         rewards: bool,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -296,7 +302,7 @@ impl Machine {
                 let own = self.machine.generic_signature();
                 Signature::of(Arc::new(own.union(&other.machine.generic_signature())))
             },
-            |signature| Signature::of(signature.signature.clone()),
+            |signature| Signature::of(signature.get().signature.clone()),
         );
         let machines = (
             self.bound(Some(&signature))?,
@@ -326,6 +332,40 @@ impl Machine {
                 class.call1((trace, first, second)).map(Some)
             }
         }
+    }
+
+    /// What the machine makes of a trace, or of observations in order, as a `MachineRun`. Without a signature, over that of the trace.
+    ///
+    /// >>> from formrl import Machine
+    /// >>> machine = Machine.parse("initial u0\naccept u2\nu0 -> u1 : key\nu1 -> u2 : goal")
+    /// >>> machine.run([["key"], [], ["goal"]])
+    /// MachineRun(states=['u0', 'u1', 'u2'], rewards=[0.0, 1.0], verdict='goal')
+    #[pyo3(signature = (trace, signature=None))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        trace: &Bound<'py, PyAny>,
+        signature: Option<SignatureLike>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        static RUN: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        let given = signature.as_ref().map(SignatureLike::get);
+        let trace = Trace::read_steps(trace, given, self.machine.step_mode())?;
+        let signature = given.map_or(trace.signature.clone(), |given| given.signature.clone());
+        let bound = form_core::BoundMachine::new(self.machine.clone(), signature.clone())
+            .map_err(|error| errors::core(&error))?;
+        let mut monitor = form_core::Monitor::new(&bound);
+        let mut states = vec![self.initial()];
+        let mut rewards = Vec::new();
+        for step in trace.over(&signature)?.steps() {
+            rewards.push(monitor.observe(&bound, step).reward);
+            states.push(self.machine.state_name(monitor.state()));
+        }
+        let verdict = match self.machine.status(monitor.state()) {
+            MachineStatus::Accepted => "goal",
+            MachineStatus::Rejected => "dead-end",
+            MachineStatus::Running => "incomplete",
+        };
+        record(py, &RUN, "MachineRun")?.call1((states, rewards, verdict))
     }
 
     fn __str__(&self) -> String {

@@ -62,7 +62,7 @@ impl Monitor {
     }
 
     fn texts(&self, set: &AtomSet) -> Vec<String> {
-        self.bound.signature().texts(set)
+        self.labels().texts(set)
     }
 }
 
@@ -73,7 +73,8 @@ impl Monitor {
         Self::start(machine)
     }
 
-    /// Takes what was observed in one step: a collection of labels, a row of booleans, or an integer of bits.
+    /// Takes what was observed in one step: a collection of labels, a dictionary from labels to truth values, a row of
+    /// booleans, or an integer of bits.
     fn observe(&mut self, labels: &Bound<'_, PyAny>) -> PyResult<Step> {
         let observation = self.labels().observation(labels)?;
         let before = self.monitor.state();

@@ -10,12 +10,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use form_core::{AtomSet, Kind, StepMode, TraceFile, trace_header};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
 use crate::bound::BoundMachine;
 use crate::errors::{self, Class};
 use crate::files;
-use crate::logic::{Signature, texts, type_name};
+use crate::logic::{Signature, SignatureLike, texts, type_name};
+use crate::machine::Machine;
+use crate::trace_input::{each_trace, kind_and_steps};
 
 /// The observations of an episode and how it ended: `"goal"`, `"dead-end"` or `"incomplete"`.
 ///
@@ -42,15 +43,23 @@ impl Trace {
                 trace: trace.trace.clone(),
             });
         }
-        let pair = value.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
-        let pair = pair.ok_or_else(|| {
-            errors::wrong_type(format!(
-                "expected a Trace or a pair of kind and steps, not {}",
-                type_name(value)
-            ))
-        })?;
-        let kind: String = pair.get_item(0)?.extract()?;
-        Self::made(&kind, &pair.get_item(1)?, signature, StepMode::Changes)
+        let (kind, steps) = kind_and_steps(value)?;
+        Self::made(&kind, &steps, signature, StepMode::Changes)
+    }
+
+    /// A trace, or the observations of one, whose kind does not matter.
+    pub fn read_steps(
+        value: &Bound<'_, PyAny>,
+        signature: Option<&Signature>,
+        mode: StepMode,
+    ) -> PyResult<Self> {
+        if value.is_instance_of::<Self>() {
+            return Self::read(value, signature);
+        }
+        match kind_and_steps(value) {
+            Ok((kind, steps)) => Self::made(&kind, &steps, signature, mode),
+            Err(_) => Self::made(Kind::Incomplete.as_str(), value, signature, mode),
+        }
     }
 
     fn made(
@@ -106,9 +115,10 @@ impl Trace {
     fn new(
         kind: &str,
         steps: &Bound<'_, PyAny>,
-        signature: Option<&Signature>,
+        signature: Option<SignatureLike>,
         compress: bool,
     ) -> PyResult<Self> {
+        let signature = signature.as_ref().map(SignatureLike::get);
         Self::made(kind, steps, signature, mode_of(compress))
     }
 
@@ -142,15 +152,28 @@ impl Trace {
         self.trace.to_json(&self.signature)
     }
 
-    /// Whether a machine ends as the trace does, and not before. Both must count every step, or every change.
-    fn agrees(&self, machine: &BoundMachine) -> PyResult<bool> {
-        let mode = machine.bound.machine().step_mode();
-        let name = format!("the machine {}", machine.bound.machine().name());
+    /// Whether a machine ends as the trace does, and not before. Both must count every step, or every change. A machine that is not
+    /// bound is bound to the trace's signature.
+    fn agrees(&self, machine: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let core = |error: form_core::Error| errors::core(&error);
+        let bound = if let Ok(machine) = machine.cast::<BoundMachine>() {
+            machine.get().bound.clone()
+        } else {
+            let machine = machine.cast::<Machine>().map_err(|_| {
+                errors::wrong_type(format!(
+                    "expected a Machine or a BoundMachine, not {}",
+                    type_name(machine)
+                ))
+            })?;
+            let machine = machine.get().machine.clone();
+            Arc::new(form_core::BoundMachine::new(machine, self.signature.clone()).map_err(core)?)
+        };
+        let name = format!("the machine {}", bound.machine().name());
         (self.trace.step_mode())
-            .must_be(mode, "the trace", &name)
-            .map_err(|error| errors::core(&error))?;
-        let trace = self.over(machine.bound.signature())?;
-        Ok(trace.disagreement(&machine.bound).is_none())
+            .must_be(bound.machine().step_mode(), "the trace", &name)
+            .map_err(core)?;
+        let trace = self.over(bound.signature())?;
+        Ok(trace.disagreement(&bound).is_none())
     }
 
     fn __len__(&self) -> usize {
@@ -225,9 +248,9 @@ pub struct Recorder {
 impl Recorder {
     #[new]
     #[pyo3(signature = (signature, compress=true))]
-    fn new(signature: Py<Signature>, compress: bool) -> Self {
+    fn new(signature: SignatureLike, compress: bool) -> Self {
         Self {
-            signature,
+            signature: signature.0,
             recorder: form_core::Recorder::with_mode(mode_of(compress)),
         }
     }
@@ -241,7 +264,7 @@ impl Recorder {
     /// The steps so far.
     #[getter]
     fn steps(&self) -> Vec<Vec<String>> {
-        let signature = &self.signature.get().signature;
+        let signature = self.signature.get();
         (self.recorder.steps().iter())
             .map(|step| signature.texts(step))
             .collect()
@@ -259,25 +282,29 @@ impl Recorder {
 /// The traces of a file, one after the other; `signature` is what can be observed. The file is read as the traces are asked for.
 #[pyclass(module = "formrl")]
 pub struct TraceReader {
-    signature: Arc<form_core::Signature>,
+    pub signature: Arc<form_core::Signature>,
     /// Where the traces come from until there are no more. Only one at a time has it, so the lock is never waited for.
     file: Mutex<Option<TraceFile>>,
     traces: std::vec::IntoIter<(usize, form_core::Trace)>,
 }
 
 impl TraceReader {
-    fn open(path: &Path, signature: Option<Arc<form_core::Signature>>) -> PyResult<Self> {
+    pub fn open(path: &Path, signature: Option<Arc<form_core::Signature>>) -> PyResult<Self> {
+        Self::from_source(signature, || open(path))
+    }
+
+    /// The traces of a file that can be opened twice: first for its signature, unless that is given.
+    pub fn from_source(
+        signature: Option<Arc<form_core::Signature>>,
+        open: impl Fn() -> PyResult<TraceFile>,
+    ) -> PyResult<Self> {
         let signature = match signature {
             Some(signature) => signature,
-            None => Arc::new(
-                open(path)?
-                    .signature()
-                    .map_err(|error| errors::core(&error))?,
-            ),
+            None => Arc::new(open()?.signature().map_err(|error| errors::core(&error))?),
         };
         Ok(Self {
             signature,
-            file: Mutex::new(Some(open(path)?)),
+            file: Mutex::new(Some(open()?)),
             traces: Vec::new().into_iter(),
         })
     }
@@ -295,7 +322,7 @@ impl TraceReader {
         slf
     }
 
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Trace>> {
+    pub fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Trace>> {
         let source = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
         if self.traces.len() == 0
             && let Some(mut file) = source.take()
@@ -321,9 +348,9 @@ impl TraceReader {
 pub fn read_traces(
     py: Python<'_>,
     path: PathBuf,
-    signature: Option<&Signature>,
+    signature: Option<SignatureLike>,
 ) -> PyResult<TraceReader> {
-    let given = signature.map(|signature| signature.signature.clone());
+    let given = signature.map(|signature| signature.get().signature.clone());
     py.detach(|| TraceReader::open(&path, given))
 }
 
@@ -342,14 +369,15 @@ fn open(path: &Path) -> PyResult<TraceFile> {
 }
 
 /// Writes traces as JSON Lines, gzipped if the name ends in `.gz`; the first line declares the signature, if one is given.
-/// Returns how many there were.
+/// Traces are what `learn` takes. Returns how many there were.
 #[pyfunction]
 #[pyo3(signature = (path, traces, signature=None))]
 pub fn write_traces(
     path: PathBuf,
     traces: &Bound<'_, PyAny>,
-    signature: Option<&Signature>,
+    signature: Option<SignatureLike>,
 ) -> PyResult<usize> {
+    let signature = signature.as_ref().map(SignatureLike::get);
     let failed = |error: std::io::Error| errors::file(&path, &error);
     let gzipped = path.extension().is_some_and(|extension| extension == "gz");
     files::replace(&path, |file| {
@@ -360,8 +388,7 @@ pub fn write_traces(
         };
         let mut mode = None;
         let mut count = 0;
-        for trace in traces.try_iter()? {
-            let trace = Trace::read(&trace?, signature)?;
+        each_trace(traces, signature, &mut |trace| {
             if mode.is_none() {
                 header(&mut out, signature, trace.trace.step_mode()).map_err(failed)?;
             }
@@ -377,7 +404,8 @@ pub fn write_traces(
             };
             out.line(&line).map_err(failed)?;
             count += 1;
-        }
+            Ok(())
+        })?;
         if mode.is_none() {
             header(&mut out, signature, StepMode::Changes).map_err(failed)?;
         }

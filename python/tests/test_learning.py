@@ -58,12 +58,12 @@ def test_traces_come_in_every_form(examples: Path) -> None:
 
 
 def test_options() -> None:
-    propositional = formrl.learn(TRACES, propositional=True, kappa=2).machine
+    propositional = formrl.learn(TRACES, propositional=True, max_disjuncts=2).machine
     assert propositional is not None
     assert all("forall" not in edge.formula for edge in propositional.edges)
     assert len(propositional.states) > 3
-    with pytest.raises(ValueError, match="kappa"):
-        formrl.learn(TRACES, kappa=0)
+    with pytest.raises(ValueError, match="max_disjuncts"):
+        formrl.learn(TRACES, max_disjuncts=0)
     with pytest.raises(ValueError, match="max_states"):
         formrl.learn(TRACES, max_states=0)
     with pytest.raises(ValueError, match="time_limit"):

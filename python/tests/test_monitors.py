@@ -37,7 +37,7 @@ def test_labels_in_every_form(bound: BoundMachine) -> None:
         np.array(["yellow(o1)"]),
         row,
         1 << bound.signature.index("yellow(o1)"),
-        np.int64(8).item(),
+        np.int64(2).item(),
     ]
     for form in forms:
         monitor = bound.monitor()
@@ -127,7 +127,7 @@ def test_many_are_as_many_single_ones(bound: BoundMachine) -> None:
 
 def test_many_are_reset_where_the_mask_says(bound: BoundMachine) -> None:
     monitors = bound.monitors(3)
-    monitors.observe(np.array([[0, 0, 1, 1]] * 3, np.bool_))
+    monitors.observe(np.array([[1, 1, 0, 0]] * 3, np.bool_))
     assert monitors.states.tolist() == [1, 1, 1]
     monitors.reset(np.array([True, False, True]))
     assert monitors.states.tolist() == [0, 1, 0]
@@ -141,7 +141,7 @@ def test_many_are_reset_where_the_mask_says(bound: BoundMachine) -> None:
 
 
 def test_many_take_rows_in_any_memory_order(bound: BoundMachine) -> None:
-    rows = np.asfortranarray(np.array([[0, 0, 1, 1], [0, 1, 0, 0]], np.bool_))
+    rows = np.asfortranarray(np.array([[1, 1, 0, 0], [0, 0, 0, 1]], np.bool_))
     assert bound.monitors(2).observe(rows).states.tolist() == [1, 3]
 
 

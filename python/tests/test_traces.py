@@ -44,7 +44,7 @@ def test_files(name: str, tmp_path: Path, signature: Signature) -> None:
     assert formrl.write_traces(path, iter(traces), signature) == 2
     assert path.read_bytes().startswith(b"\x1f\x8b") == name.endswith(".gz")
     reader = formrl.read_traces(path)
-    assert reader.signature == signature == formrl.read_signature(path)
+    assert reader.signature == Signature(set(signature)) == formrl.read_signature(path)
     assert list(reader) == traces
     assert list(reader) == []
 
@@ -75,7 +75,9 @@ def test_errors_name_their_place(tmp_path: Path, signature: Signature) -> None:
         formrl.write_traces(tmp_path / "t.jsonl", [Trace("goal", [["blue"]])], signature)
     assert not list(tmp_path.glob("t.jsonl*")), "nothing half-written is left behind"
     with pytest.raises(TypeError, match="Trace"):
-        formrl.write_traces(tmp_path / "t.jsonl", ["goal"])  # type: ignore[list-item]
+        formrl.write_traces(tmp_path / "t.jsonl", [3])  # type: ignore[list-item]
+    with pytest.raises(formrl.FileError, match="goal"):
+        formrl.write_traces(tmp_path / "t.jsonl", ["goal"])
     with pytest.raises(formrl.FileError):
         formrl.write_traces(tmp_path / "no" / "folder.jsonl", [])
 

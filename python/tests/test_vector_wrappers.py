@@ -21,7 +21,9 @@ WRONG = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u1 : exists X. key
 
 
 @pytest.mark.parametrize("machine", [KEYS, WRONG], ids=["right", "wrong"])
-@pytest.mark.parametrize("settings", [{}, {"truth": "machine"}, {"reward": "environment"}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{}, {"truth": "machine"}, {"truth": "environment"}, {"truth": "environment", "reward": "sum"}], ids=str
+)
 def test_as_single_ones(machine: formrl.Machine, settings: dict[str, Any]) -> None:
     n = 4
     how: Any = {"shaping": 0.9, "observation": "flat", **settings}
@@ -53,7 +55,7 @@ def test_as_single_ones(machine: formrl.Machine, settings: dict[str, Any]) -> No
             counterexamples += "counterexample" in info
             ends += over[i]
     assert ends > 50
-    assert (counterexamples > 50) == (machine is WRONG and "truth" not in settings)
+    assert (counterexamples > 50) == (machine is WRONG and settings.get("truth") == "environment")
 
 
 def corridors(limit: int, machine: str, **settings: Any) -> MachineVectorWrapper:
@@ -127,7 +129,7 @@ def test_functions_are_told_where_episodes_begin() -> None:
     envs = SyncVectorEnv([lambda: Errands(limit=2), lambda: Errands(limit=3)])
     never = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u_acc : never")
     many = MachineVectorWrapper(
-        gymnasium.wrappers.vector.RecordEpisodeStatistics(envs), never, labels, signature=["moved", "never"]
+        gymnasium.wrappers.vector.RecordEpisodeStatistics(envs), never, labels, signature=["moved", "never"], truth="environment"
     )
     many.reset(seed=0)
     moved = [many.step(np.array([0, 0]))[-1]["labels"][:, 0].tolist() for _ in range(4)]
@@ -219,7 +221,7 @@ def test_what_is_wrong_is_said() -> None:
     machine = formrl.Machine.parse(MACHINE)
     envs = SyncVectorEnv([Errands] * 2)
     with pytest.raises(formrl.WorldError, match="signature"):
-        MachineVectorWrapper(envs, machine)
+        MachineVectorWrapper(gymnasium.make_vec("CartPole-v1", num_envs=2), machine)
     with pytest.raises(formrl.LabelError, match="shape"):
         labels = lambda _: np.zeros((2, 5), np.bool_)  # noqa: E731
         MachineVectorWrapper(envs, machine, labels, signature=["key", "door"]).reset()

@@ -71,7 +71,7 @@ def test_the_environment_rewards_if_it_should() -> None:
 
 
 def test_shaping_adds_up_to_the_difference_of_potentials() -> None:
-    """Undiscounted, shaping adds Φ at the end minus Φ at the start to a return, whatever the way."""
+    """Undiscounted, shaping adds Φ at the end, which is 0 if the episode terminates, minus Φ at the start to a return, whatever the way."""
     env = MachineWrapper(Errands(), ERRANDS, shaping=1.0)
     env.action_space.seed(3)
     ends = set()
@@ -81,7 +81,7 @@ def test_shaping_adds_up_to_the_difference_of_potentials() -> None:
         while not over:
             _, reward, terminated, truncated, _ = env.step(env.action_space.sample())
             total, over = total + reward, terminated or truncated
-        end = env.episode.potentials[env.episode.state_index]
+        end = 0.0 if terminated else env.episode.potentials[env.episode.state_index]
         assert total == pytest.approx(end - start + terminated)
         ends.add(env.machine_state)
     assert ends == {"u0", "u1", "u_acc"}
@@ -102,7 +102,7 @@ def test_observations_show_state_and_progress() -> None:
 
 def test_where_the_machine_is_wrong_the_episode_ends_with_a_counterexample() -> None:
     early = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u_acc : door")
-    env = MachineWrapper(at(Errands(), 3), early)
+    env = MachineWrapper(at(Errands(), 3), early, truth="environment")
     env.reset()
     *_, terminated, truncated, info = env.step(RIGHT)
     assert truncated and not terminated

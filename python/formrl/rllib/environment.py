@@ -63,7 +63,7 @@ class MachineMultiAgentEnv(MultiAgentEnv):
         self._enter()
 
     def set_machine(self, machine: Machine, names: Mapping[str, str] | None = None) -> None:
-        """Plays with another machine, and so with other agents, from the next reset on."""
+        """Plays with another machine, and so with other agents: `reset` comes next, even if an episode is under way."""
         self.assignment.set_machine(machine, names)
         self._enter()
 

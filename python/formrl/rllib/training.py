@@ -10,7 +10,6 @@ from formrl._native import Learner, Machine, Trace
 
 from ..agent_assignment import AgentAssignment, Credit, survivors
 from ..episode import GOAL, can_accept, nothing_known, running_states, shortest
-from ..errors import LearnError
 from ..extras import require
 from .environment import Board, MachineMultiAgentEnv
 
@@ -97,6 +96,7 @@ class Training:
             "make_env": make_env,
             "shaping": gamma,
             "credit": credit,
+            "truth": "environment",
             "reserve": self._reserve,
         }
         config = (
@@ -149,9 +149,7 @@ class Training:
         goal_known = any(trace.kind == GOAL for trace in self.traces)
         if found and (goal_known or can_accept(self.machine)):
             result = self.learner.learn(max_states=self._max_states, time_limit=self._time_limit)
-            if result.machine is None:
-                raise LearnError(f"no machine agrees with the {result.traces} traces that were kept: {result.outcome}")
-            kept = self.set_machine(result.machine)
+            kept = self.set_machine(result.require())
         goals = sum(kind == GOAL for kind, _ in outcomes)
         iteration = Iteration(
             number=len(self.iterations) + 1,

@@ -19,6 +19,8 @@ class OfTask:
     """Worlds of a task, until they are closed."""
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}
+    judges = True
+    """They say when the task is done: a machine may be wrong about it."""
     task: Task
     _worlds: Worlds | None
 
