@@ -110,7 +110,7 @@ def make(name: str, machine: formrl.Machine | None, labels: list[str]) -> gymnas
     return MachineWrapper(env, machine, Events(), signature=labels, shaping=GAMMA, observation="flat")
 
 
-class Success(BaseCallback):
+class Success(BaseCallback):  # type: ignore[misc]
     """Counts the episodes that reached the goal: those that terminated."""
 
     def __init__(self) -> None:
@@ -176,15 +176,15 @@ def main(small: bool = False, seed: int = 1) -> dict[str, dict[str, float]]:
     traces = record(DOOR_KEY, DOOR_KEY_LABELS, episodes)
     for trace, count in collections.Counter(traces).most_common(3):
         print(f"  {count} times {trace}")
-    print("The smallest machine for them:", *formrl.learn(traces).machine.edges, sep="\n  ")
-    plan = formrl.learn([*traces, *WHAT_WOULD_NOT_COUNT]).machine
+    print("The smallest machine for them:", *formrl.learn(traces).require().edges, sep="\n  ")
+    plan = formrl.learn([*traces, *WHAT_WOULD_NOT_COUNT]).require()
     print("With three traces of what would not count:", *plan.edges, sep="\n  ")
     results = {DOOR_KEY: compare(DOOR_KEY, plan, DOOR_KEY_LABELS, steps, seed)}
 
     print(f"{TWO_DOORS}: {episodes} episodes recorded")
     traces = record(TWO_DOORS, TWO_DOORS_LABELS, episodes)
     # Each door is meant by its name: `exists` has no place here.
-    order = formrl.learn(traces, propositional=True).machine
+    order = formrl.learn(traces, propositional=True).require()
     print("The smallest machine for them:", *order.edges, sep="\n  ")
     results[TWO_DOORS] = compare(TWO_DOORS, order, TWO_DOORS_LABELS, steps, seed)
     return results

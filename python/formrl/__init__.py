@@ -69,6 +69,7 @@ from formrl.records import (
 )
 
 from formrl.episode import nothing_known
+from formrl.saved_run import Run, TrainError, load_run, resume, train
 from formrl.shaping import Shaping
 from formrl.trials import Trial, TrialResult, sweep
 
@@ -107,6 +108,7 @@ __all__ = [
     "Recorder",
     "Report",
     "Round",
+    "Run",
     "Shaping",
     "Signature",
     "Step",
@@ -116,6 +118,7 @@ __all__ = [
     "Trace",
     "TraceError",
     "TraceReader",
+    "TrainError",
     "Trial",
     "TrialFailed",
     "TrialResult",
@@ -123,11 +126,14 @@ __all__ = [
     "Worlds",
     "__version__",
     "learn",
+    "load_run",
     "make_task",
     "nothing_known",
     "read_signature",
     "read_traces",
+    "resume",
     "sweep",
+    "train",
     "write_traces",
 ]
 

@@ -1,4 +1,4 @@
-"""The types of the native half of the package; what they do is in their own documentation."""
+"""The types of the native half of the package, with what its classes and functions do."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -58,13 +58,19 @@ _Booleans = npt.NDArray[np.bool_]
 
 @final
 class Signature:
+    """The ground atoms that can be observed, in the order in which they are given: that of the columns of arrays and of the bits of integers. A set, which has no order, is taken in natural order. Signatures are equal if their columns are."""
     def __new__(cls, atoms: Iterable[str]) -> Self: ...
     @property
-    def atoms(self) -> list[str]: ...
-    def index(self, atom: str) -> int: ...
-    def encode(self, labels: _Labels) -> _Booleans: ...
-    def decode(self, labels: _Labels) -> list[str]: ...
-    def union(self, other: _Atoms) -> Signature: ...
+    def atoms(self) -> list[str]:
+        """The atoms in order."""
+    def index(self, atom: str) -> int:
+        """The position of an atom; a `LabelError` if it cannot be observed."""
+    def encode(self, labels: _Labels) -> _Booleans:
+        """An observation as a row of booleans, one per atom."""
+    def decode(self, labels: _Labels) -> list[str]:
+        """The atoms of an observation, in order."""
+    def union(self, other: _Atoms) -> Signature:
+        """The atoms of both: first its own, then those that only the other one has."""
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> str: ...
     def __contains__(self, atom: object, /) -> bool: ...
@@ -75,6 +81,7 @@ class Signature:
 
 @final
 class Machine:
+    """A first-order reward machine."""
     def __new__(
         cls,
         *,
@@ -92,40 +99,61 @@ class Machine:
     def steps(self) -> Literal["changes", "all"]: ...
     def with_steps(self, steps: Literal["changes", "all"]) -> Machine: ...
     @staticmethod
-    def parse(text: str) -> Machine: ...
+    def parse(text: str) -> Machine:
+        """Reads the `.form` text of a machine."""
     @staticmethod
-    def from_json(text: str) -> Machine: ...
+    def from_json(text: str) -> Machine:
+        """Reads the JSON form of a machine."""
     @staticmethod
-    def read(path: _Path) -> Machine: ...
-    def write(self, path: _Path) -> None: ...
-    def to_json(self) -> str: ...
-    def to_svg(self) -> str: ...
-    def to_dot(self) -> str: ...
-    def to_mermaid(self) -> str: ...
-    def to_text(self) -> str: ...
-    def to_asp(self, signature: _Atoms | None = None) -> str: ...
+    def read(path: _Path) -> Machine:
+        """Reads a machine file: `.form`, JSON, the paper's reference code or Toro Icarte's format."""
+    def write(self, path: _Path) -> None:
+        """Writes a machine file, as JSON if its name ends in `.json`, else as `.form`."""
+    def to_json(self) -> str:
+        """The JSON form, on one line."""
+    def to_svg(self) -> str:
+        """A drawing as SVG."""
+    def to_dot(self) -> str:
+        """A drawing for Graphviz."""
+    def to_mermaid(self) -> str:
+        """A drawing for Mermaid."""
+    def to_text(self) -> str:
+        """A drawing in text."""
+    def to_asp(self, signature: _Atoms | None = None) -> str:
+        """The paper's answer set program for it."""
     def _repr_svg_(self) -> str: ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name."""
     @property
-    def states(self) -> list[str]: ...
+    def states(self) -> list[str]:
+        """The names of its states, the terminal ones last unless it was written otherwise."""
     @property
-    def initial(self) -> str: ...
+    def initial(self) -> str:
+        """The state in which runs start."""
     @property
-    def accepting(self) -> str: ...
+    def accepting(self) -> str:
+        """The state that means the task is done."""
     @property
-    def rejecting(self) -> str | None: ...
+    def rejecting(self) -> str | None:
+        """The state that means the task has become impossible, if there is one."""
     @property
-    def edges(self) -> list[Edge]: ...
-    def renamed(self, name: str) -> Machine: ...
-    def bind(self, signature: _Atoms) -> BoundMachine: ...
+    def edges(self) -> list[Edge]:
+        """The edges in the order in which they are tried, as `Edge(source, formula, target, reward)`."""
+    def renamed(self, name: str) -> Machine:
+        """The same machine under another name."""
+    def bind(self, signature: _Atoms) -> BoundMachine:
+        """The machine, compiled for a signature or a collection of atoms."""
     def run(
         self, trace: _TraceLike | Iterable[Any], signature: _Atoms | None = None
-    ) -> MachineRun: ...
-    def check(self, signature: _Atoms | None = None) -> Report: ...
+    ) -> MachineRun:
+        """What the machine makes of a trace, or of observations in order, as a `MachineRun`. Without a signature, over that of the trace."""
+    def check(self, signature: _Atoms | None = None) -> Report:
+        """What is wrong with the machine, as a `Report`; without a signature, over any objects."""
     def ground(
         self, signature: _Atoms, *, observations: Literal["all", "single"] = "all"
-    ) -> Machine: ...
+    ) -> Machine:
+        """The equivalent machine without quantifiers, for observations of `"all"` sets of atoms or of a `"single"` atom at a time."""
     def diff(
         self,
         other: Machine,
@@ -133,22 +161,30 @@ class Machine:
         *,
         observations: Literal["all", "single"] = "all",
         rewards: bool = True,
-    ) -> Difference | None: ...
+    ) -> Difference | None:
+        """A shortest trace on which two machines differ, as a `Difference`, or `None` if they are equivalent."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class BoundMachine:
+    """A machine compiled for a signature: what monitors run."""
     def __new__(cls, machine: Machine, signature: _Atoms) -> Self: ...
     @property
-    def machine(self) -> Machine: ...
+    def machine(self) -> Machine:
+        """The machine."""
     @property
-    def signature(self) -> Signature: ...
-    def progress_atoms(self, state: str | int) -> list[str]: ...
-    def monitor(self) -> Monitor: ...
-    def monitors(self, n: int) -> Monitors: ...
-    def start(self) -> tuple[int, _Booleans]: ...
+    def signature(self) -> Signature:
+        """What can be observed."""
+    def progress_atoms(self, state: str | int) -> list[str]:
+        """The atoms that the `forall`s on the edges out of a state wait for: with "seen since the state was entered" of these, the state's sub-task is Markovian."""
+    def monitor(self) -> Monitor:
+        """A monitor in the initial state."""
+    def monitors(self, n: int) -> Monitors:
+        """`n` monitors that are stepped together."""
+    def start(self) -> tuple[int, _Booleans]:
+        """The state in which runs start, by number, and an empty window: two rows of booleans, what has been seen since the state was entered, and the newest observation."""
     @overload
     def step(self, state: str | int, window: _Booleans, labels: _Labels) -> PureStep: ...
     @overload
@@ -159,25 +195,36 @@ class BoundMachine:
 
 @final
 class Monitor:
+    """A run of a machine that is fed what an environment observes, one observation per step."""
     def __new__(cls, machine: BoundMachine) -> Self: ...
-    def observe(self, labels: _Labels) -> Step: ...
+    def observe(self, labels: _Labels) -> Step:
+        """Takes what was observed in one step: a collection of labels, a dictionary from labels to truth values, a row of booleans, or an integer of bits."""
     @property
-    def machine(self) -> BoundMachine: ...
+    def machine(self) -> BoundMachine:
+        """The machine it runs."""
     @property
-    def state(self) -> str: ...
+    def state(self) -> str:
+        """The name of the present state."""
     @property
-    def state_index(self) -> int: ...
+    def state_index(self) -> int:
+        """The number of the present state among the machine's states."""
     @property
-    def seen(self) -> list[str]: ...
+    def seen(self) -> list[str]:
+        """What has been observed since the state was entered."""
     @property
-    def newest(self) -> list[str]: ...
+    def newest(self) -> list[str]:
+        """The last observation that counted."""
     @property
-    def seen_row(self) -> _Booleans: ...
+    def seen_row(self) -> _Booleans:
+        """`seen` as a row of booleans, one per atom of the signature."""
     @property
-    def is_over(self) -> bool: ...
+    def is_over(self) -> bool:
+        """Whether the state is terminal."""
     @property
-    def verdict(self) -> _Kind: ...
-    def reset(self) -> None: ...
+    def verdict(self) -> _Kind:
+        """How the run stands: `"goal"`, `"dead-end"` or `"incomplete"`, the kinds of traces."""
+    def reset(self) -> None:
+        """Starts a new episode."""
     def __copy__(self) -> Monitor: ...
     def __deepcopy__(self, memo: Any, /) -> Monitor: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -185,39 +232,54 @@ class Monitor:
 
 @final
 class Step:
+    """What an observation did."""
     @property
-    def state(self) -> str: ...
+    def state(self) -> str:
+        """The name of the state after it."""
     @property
-    def state_index(self) -> int: ...
+    def state_index(self) -> int:
+        """The number of the state after it."""
     @property
-    def reward(self) -> float: ...
+    def reward(self) -> float:
+        """The reward of the edge that was taken, 0 if none was."""
     @property
-    def changed(self) -> bool: ...
+    def changed(self) -> bool:
+        """Whether the state is another one than before."""
     @property
-    def edge(self) -> int | None: ...
+    def edge(self) -> int | None:
+        """The number of the edge that was taken, if one was."""
     @property
-    def over(self) -> bool: ...
+    def over(self) -> bool:
+        """Whether the state is terminal."""
 
 @final
 class Monitors:
+    """Many runs of one machine, stepped together."""
     def __new__(cls, machine: BoundMachine, n: int) -> Self: ...
     def observe(
         self,
         labels: _Booleans,
         out: Steps | None = None,
         mask: _Booleans | None = None,
-    ) -> Steps: ...
-    def reset(self, mask: _Booleans | None = None) -> None: ...
+    ) -> Steps:
+        """Takes one observation for every monitor, a row of booleans each; `out`, what an earlier call returned, is written to and returned."""
+    def reset(self, mask: _Booleans | None = None) -> None:
+        """Starts a new episode in all monitors, or in those that `mask` marks."""
     @property
-    def machine(self) -> BoundMachine: ...
+    def machine(self) -> BoundMachine:
+        """The machine they run."""
     @property
-    def states(self) -> npt.NDArray[np.int32]: ...
+    def states(self) -> npt.NDArray[np.int32]:
+        """The number of the state of each, among the machine's states."""
     @property
-    def seen(self) -> _Booleans: ...
+    def seen(self) -> _Booleans:
+        """Whether each has seen each atom since it entered its state."""
     @property
-    def newest(self) -> _Booleans: ...
+    def newest(self) -> _Booleans:
+        """The last observation of each that counted."""
     @property
-    def over(self) -> _Booleans: ...
+    def over(self) -> _Booleans:
+        """Whether the state of each is terminal."""
     def __len__(self) -> int: ...
     def __copy__(self) -> Monitors: ...
     def __deepcopy__(self, memo: Any, /) -> Monitors: ...
@@ -228,6 +290,7 @@ class Monitors:
 
 @final
 class Trace:
+    """The observations of an episode and how it ended: `"goal"`, `"dead-end"` or `"incomplete"`."""
     def __new__(
         cls,
         kind: str,
@@ -236,15 +299,21 @@ class Trace:
         compress: bool = True,
     ) -> Self: ...
     @property
-    def kind(self) -> _Kind: ...
+    def kind(self) -> _Kind:
+        """How it ended: `"goal"`, `"dead-end"` or `"incomplete"`."""
     @property
-    def steps(self) -> list[list[str]]: ...
+    def steps(self) -> list[list[str]]:
+        """The observations."""
     @property
-    def signature(self) -> Signature: ...
+    def signature(self) -> Signature:
+        """What could be observed."""
     @property
-    def compress(self) -> bool: ...
-    def to_json(self) -> str: ...
-    def agrees(self, machine: BoundMachine | Machine) -> bool: ...
+    def compress(self) -> bool:
+        """Whether only changes count; if not, every step does."""
+    def to_json(self) -> str:
+        """The line of a trace file."""
+    def agrees(self, machine: BoundMachine | Machine) -> bool:
+        """Whether a machine ends as the trace does, and not before. One that is not bound is bound to the trace's signature."""
     def __len__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -252,26 +321,36 @@ class Trace:
 
 @final
 class Recorder:
+    """Collects the observations of an episode, the one at reset included."""
     def __new__(cls, signature: _Atoms, compress: bool = True) -> Self: ...
-    def observe(self, labels: _Labels) -> bool: ...
+    def observe(self, labels: _Labels) -> bool:
+        """Takes what was observed in one step; whether it became a step of the trace."""
     @property
-    def steps(self) -> list[list[str]]: ...
-    def finish(self, kind: str) -> Trace: ...
+    def steps(self) -> list[list[str]]:
+        """The steps so far."""
+    def finish(self, kind: str) -> Trace:
+        """The trace of the episode, which ended so; the recorder is ready for the next one."""
 
 @final
 class TraceReader:
+    """The traces of a file, one after the other; `signature` is what can be observed. The file is read as the traces are asked for."""
     @property
-    def signature(self) -> Signature: ...
+    def signature(self) -> Signature:
+        """What can be observed: what the file declares, else what occurs in it."""
     def __iter__(self) -> Self: ...
     def __next__(self) -> Trace: ...
 
-def read_traces(path: _Path, signature: _Atoms | None = None) -> TraceReader: ...
-def read_signature(path: _Path) -> Signature: ...
+def read_traces(path: _Path, signature: _Atoms | None = None) -> TraceReader:
+    """The traces of a file of JSON Lines, gzipped or not, as an iterator."""
+def read_signature(path: _Path) -> Signature:
+    """The signature that a file declares: a trace file, or a list of atoms, one a line."""
 def write_traces(
     path: _Path, traces: _Traces, signature: _Atoms | None = None
-) -> int: ...
+) -> int:
+    """Writes traces as JSON Lines, gzipped if the name ends in `.gz`; the first line declares the signature, if one is given. Traces are what `learn` takes. Returns how many there were."""
 @final
 class Learner:
+    """Learns the smallest machine from traces that keep coming."""
     def __new__(
         cls,
         signature: _Atoms,
@@ -281,9 +360,12 @@ class Learner:
         cyclic: bool = False,
         forall_alone: bool = True,
     ) -> Self: ...
-    def add(self, trace: _TraceLike) -> int | None: ...
-    def remove(self, trace: _TraceLike) -> bool: ...
-    def copy(self) -> Learner: ...
+    def add(self, trace: _TraceLike) -> int | None:
+        """Adds a trace; its number, or `None` if it was there already."""
+    def remove(self, trace: _TraceLike) -> bool:
+        """Takes a trace back, as often as it was added; whether it was there. Traces that were added after it have other numbers then."""
+    def copy(self) -> Learner:
+        """A learner with the same options and traces, which goes its own way."""
     @staticmethod
     def _made(signature: Signature, options: dict[str, Any], traces: Iterable[Trace]) -> Learner: ...
     def __copy__(self) -> Learner: ...
@@ -297,11 +379,14 @@ class Learner:
         memory_limit: int | None = None,
         progress: Callable[[int], object] | None = None,
         tolerate: int | str | None = None,
-    ) -> LearnResult: ...
+    ) -> LearnResult:
+        """The smallest machine that is consistent with all traces added so far, as a `LearnResult`."""
     @property
-    def traces(self) -> int: ...
+    def traces(self) -> int:
+        """How many different traces there are."""
     @property
-    def signature(self) -> Signature: ...
+    def signature(self) -> Signature:
+        """What can be observed."""
 
 def learn(
     traces: _Traces,
@@ -316,29 +401,40 @@ def learn(
     memory_limit: int | None = None,
     progress: Callable[[int], object] | None = None,
     tolerate: int | str | None = None,
-) -> LearnResult: ...
+) -> LearnResult:
+    """The smallest machine that is consistent with traces: a file's name, an open file, or any collection of files, `Trace`s, pairs of kind and steps, and dictionaries as `json.loads` reads them from the lines of a trace file."""
 @final
 class Task:
+    """A task: a room, what lies in it, and the machine that says when it is done."""
     def __new__(cls, name: _Path) -> Self: ...
     @staticmethod
-    def builtin() -> list[str]: ...
+    def builtin() -> list[str]:
+        """The names of the built-in tasks."""
     @staticmethod
-    def from_toml(text: str) -> Task: ...
-    def to_toml(self) -> str: ...
+    def from_toml(text: str) -> Task:
+        """Reads the text of a task file whose machine stands in it."""
+    def to_toml(self) -> str:
+        """The text of a task file, its machine in it."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What it is called."""
     @property
-    def about(self) -> str: ...
+    def about(self) -> str:
+        """What is to be done, in one sentence."""
     @property
-    def signature(self) -> Signature: ...
+    def signature(self) -> Signature:
+        """What can be observed."""
     @property
-    def machine(self) -> Machine: ...
+    def machine(self) -> Machine:
+        """The ground truth."""
     @property
-    def steps(self) -> int: ...
+    def steps(self) -> int:
+        """After how many steps an episode is cut off."""
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class Worlds:
+    """Many worlds of one task. Arrays that are passed in are written to in place; Python's lock is not held meanwhile."""
     def __new__(
         cls,
         task: Task,
@@ -352,8 +448,10 @@ class Worlds:
         map_seed: int = 0,
         held_out: bool = False,
     ) -> Self: ...
-    def restart(self, seed: int) -> None: ...
-    def begin(self, mask: _Booleans | None = None) -> None: ...
+    def restart(self, seed: int) -> None:
+        """Starts over with another seed: the first episode in every world."""
+    def begin(self, mask: _Booleans | None = None) -> None:
+        """Starts the next episode in all worlds, or in those that are marked."""
     def step(
         self,
         actions: npt.NDArray[np.int64],
@@ -366,56 +464,77 @@ class Worlds:
         autoreset: Literal["next", "same", "off"] = "next",
         last: npt.NDArray[np.uint8] | None = None,
         last_labels: _Booleans | None = None,
-    ) -> None: ...
+    ) -> None:
+        """Takes one action in every world and writes what came of it."""
     def observe(
         self, observations: npt.NDArray[np.uint8], labels: _Booleans
-    ) -> None: ...
-    def outcome(self, world: int) -> str: ...
-    def labels(self, world: int) -> list[str]: ...
-    def to_text(self, world: int, colours: bool = False) -> str: ...
-    def to_rgb(self, world: int, scale: int = 32) -> npt.NDArray[np.uint8]: ...
+    ) -> None:
+        """Writes what is to be seen and the labels, as they are now."""
+    def outcome(self, world: int) -> str:
+        """Where the episode of a world stands: `"running"`, `"goal"`, `"dead-end"` or `"out-of-time"`."""
+    def labels(self, world: int) -> list[str]:
+        """What the last step of a world made true."""
+    def to_text(self, world: int, colours: bool = False) -> str:
+        """A world as text, with colours for terminals if they are wanted."""
+    def to_rgb(self, world: int, scale: int = 32) -> npt.NDArray[np.uint8]:
+        """A world as pixels, `scale` per cell."""
     @property
-    def shape(self) -> tuple[int, int, int]: ...
+    def shape(self) -> tuple[int, int, int]:
+        """Columns, rows and channels of an observation."""
     @property
-    def channels(self) -> list[tuple[str, int]]: ...
+    def channels(self) -> list[tuple[str, int]]:
+        """The channels of an observation: their names and the largest value of each."""
     @property
-    def actions(self) -> list[str]: ...
+    def actions(self) -> list[str]:
+        """The names of the actions."""
     def __len__(self) -> int: ...
 
 @final
 class Policy:
+    """A policy that was trained natively, as the native code runs it."""
     def __new__(cls, path: str | PathLike[str], state: str | None = None) -> Self: ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The state that it acts in; `policy` where there is one for all."""
     @property
-    def indicators(self) -> list[str]: ...
+    def indicators(self) -> list[str]:
+        """The ground atoms of its indicators, in order."""
     @property
-    def actions(self) -> int: ...
+    def actions(self) -> int:
+        """The number of actions."""
     def evaluate(
         self,
         images: npt.NDArray[np.uint8] | None = None,
         vectors: npt.NDArray[np.float32] | None = None,
         state: npt.NDArray[np.float32] | None = None,
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.float32]]: ...
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Logits, values and, with memory, the states after them. Images are bytes and vectors numbers, one row per sample; without a `state`, nothing is remembered."""
     def probabilities(
         self,
         images: npt.NDArray[np.uint8] | None = None,
         vectors: npt.NDArray[np.float32] | None = None,
         state: npt.NDArray[np.float32] | None = None,
-    ) -> npt.NDArray[np.float32]: ...
+    ) -> npt.NDArray[np.float32]:
+        """The probabilities of the actions, one row per sample, for the arguments of `evaluate`."""
 
 @final
 class ReachAvoidPolicy:
+    """The policy that carries out the sub-tasks of all machines. Called with planes and a pose, it returns the probabilities of the actions `left`, `right` and `forward`."""
     @staticmethod
-    def shipped(*, shield: bool = False) -> ReachAvoidPolicy: ...
+    def shipped(*, shield: bool = False) -> ReachAvoidPolicy:
+        """The policy that comes with the package. With a `shield` it never goes forward onto a cell to avoid."""
     @staticmethod
-    def open(path: str | PathLike[str], *, shield: bool = False) -> ReachAvoidPolicy: ...
+    def open(path: str | PathLike[str], *, shield: bool = False) -> ReachAvoidPolicy:
+        """Reads a policy that `form pretrain` made."""
     @property
-    def command(self) -> str: ...
+    def command(self) -> str:
+        """The command that made the policy."""
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """The seed of its training."""
     @property
-    def weights(self) -> list[float]: ...
+    def weights(self) -> list[float]:
+        """The weights, in the order of the file's tensors."""
     def __call__(
         self,
         walls: npt.NDArray[np.bool_],
@@ -544,4 +663,5 @@ def learning_curve(
     window: int,
     tick: int,
 ) -> npt.NDArray[np.float64]: ...
-def run_command(args: list[str]) -> int: ...
+def run_command(args: list[str]) -> int:
+    """Runs a command of the binary `form` and returns its exit code; `args` begins with the name of the program. It may be called once in a process."""

@@ -22,14 +22,38 @@ from .wrappers import Transition
 
 require("minigrid", "formrl.minigrid")
 
+COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")
+"""Those of MiniGrid."""
+
 UNDERFOOT = ("goal", "lava")
 """What is observed by standing on it."""
 
 
 class Events:
-    """Labels of a MiniGrid environment, for `MachineWrapper`. One environment has one of its own: it remembers what was there."""
+    """Labels of a MiniGrid environment, for `MachineWrapper`. One environment has one of its own: it remembers what was there.
 
-    def __init__(self) -> None:
+    With `mission`, events of objects that the mission of a BabyAI environment names are also labelled `mission`: so one machine can
+    say "what the mission asks for, then the goal", whatever the mission is.
+    """
+
+    @staticmethod
+    def signature(env: Any, mission: bool = False) -> list[str]:
+        """All labels that an environment can have: what is in its grid after a reset, and `goal` and `lava` where there are some."""
+        env = env.unwrapped
+        if env.agent_pos is None or tuple(env.agent_pos) == (-1, -1):
+            env.reset(seed=0)
+        found = set()
+        for cell in env.grid.grid:
+            inside = [cell, getattr(cell, "contains", None)]
+            for thing in (thing for thing in inside if thing is not None):
+                if thing.type in UNDERFOOT:
+                    found.add(thing.type)
+                elif thing.type == "door" or thing.can_pickup():
+                    found.add(f"{thing.type}({thing.color})")
+        return sorted(found) + (["mission"] if mission else [])
+
+    def __init__(self, mission: bool = False) -> None:
+        self._mission = mission
         self._carried: Any = None
         self._doors: list[Any] = []
         self._open: list[bool] = []
@@ -52,7 +76,18 @@ class Events:
         underfoot = env.grid.get(*env.agent_pos)
         if underfoot is not None and underfoot.type in UNDERFOOT:
             labels.append(underfoot.type)
+        if self._mission and any(self._asked_for(env, label) for label in labels):
+            labels.append("mission")
         return sorted(set(labels))
+
+    @staticmethod
+    def _asked_for(env: Any, label: str) -> bool:
+        """Whether the mission names the object of a label: its type and, if it says one, its colour."""
+        kind, _, colour = label.rstrip(")").partition("(")
+        words = env.mission.replace(",", " ").split()
+        return any(
+            word == kind and (i == 0 or words[i - 1] == colour or words[i - 1] not in COLOURS) for i, word in enumerate(words)
+        )
 
 
 class Visitor:

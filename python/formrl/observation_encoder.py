@@ -6,6 +6,7 @@ edges out of a state wait for (section 3.4 of the paper). Together with the stat
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -70,7 +71,10 @@ class ObservationEncoder:
             return self.base
         if self.how == "flat":
             if not self.base.is_np_flattenable:
-                raise ValueError(f"observations of {self.base} cannot be flattened: use observation='dict'")
+                raise ValueError(
+                    f"observations of {self.base} cannot be flattened: use observation='dict', or a wrapper that makes arrays of them, "
+                    "such as minigrid.wrappers.FlatObsWrapper"
+                )
             box = self.base if isinstance(self.base, spaces.Box) else None
             low, high = (
                 (box.low.ravel(), box.high.ravel())
@@ -82,6 +86,12 @@ class ObservationEncoder:
             high = np.concatenate([high, np.ones(more)]).astype(np.float32)
             return spaces.Box(low, high, dtype=np.float32)
         inner = dict(self.base.spaces) if isinstance(self.base, spaces.Dict) else {"observation": self.base}
+        if type(inner.get("mission")).__name__ == "MissionSpace":
+            warnings.warn(
+                "MiniGrid's observations have a text, `mission`, which networks cannot read: wrap the environment in "
+                "minigrid.wrappers.ImgObsWrapper or FlatObsWrapper before it gets a machine, or use observation='plain'",
+                stacklevel=6,
+            )
         if taken := sorted(inner.keys() & parts.keys()):
             raise ValueError(f"observations have an entry {taken[0]!r} already: use observation='flat'")
         return spaces.Dict(inner | {name: spaces.Box(0.0, 1.0, (size,), np.float32) for name, size in parts.items()})

@@ -125,8 +125,12 @@ impl BoundMachine {
         expect_shape("labels", labels.shape(), &[n, atoms])?;
         let known: Vec<StateId> = self.bound.machine().state_ids().collect();
         let before = (numbers.as_array().iter())
-            .map(|number| usize::try_from(*number).ok().and_then(|i| known.get(i)))
-            .map(|state| state.copied())
+            .map(|number| {
+                usize::try_from(*number)
+                    .ok()
+                    .and_then(|i| known.get(i))
+                    .copied()
+            })
             .collect::<Option<Vec<StateId>>>()
             .ok_or_else(|| PyValueError::new_err("no state has this number"))?;
         let mut after = vec![0_i32; n];

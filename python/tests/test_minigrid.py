@@ -103,3 +103,38 @@ def test_the_example(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr().out
     assert set(results) == {example.DOOR_KEY, example.TWO_DOORS}
     assert "exists X. key(X)" in told and "door(blue)" in told
+
+
+def test_the_labels_of_an_environment() -> None:
+    env = gymnasium.make("MiniGrid-DoorKey-5x5-v0")
+    assert Events.signature(env) == ["door(yellow)", "goal", "key(yellow)"]
+    assert Events.signature(env, mission=True)[-1] == "mission"
+
+
+def test_what_the_mission_asks_for() -> None:
+    """In BabyAI, a machine can follow whatever the mission is: `mission` is observed where its object is."""
+    env = gymnasium.make("BabyAI-PickupDist-v0")
+    pick = formrl.Machine.parse("initial u0\naccept done\nu0 -> done : mission")
+    done = set()
+    for seed in range(6):
+        env.reset(seed=seed)
+        wrapped = MachineWrapper(
+            env, pick, Events(mission=True), signature=Events.signature(env, mission=True), observation="plain", truth="machine"
+        )
+        wrapped.reset(seed=seed)
+        visitor = Visitor(np.random.default_rng(seed))
+        for _ in range(200):
+            *_, terminated, truncated, info = wrapped.step(visitor(wrapped))
+            if info["labels"]:
+                # The environment's own reward says whether it was the one.
+                assert ("mission" in info["labels"]) == (info["env_reward"] > 0)
+                done.add("mission" in info["labels"])
+            if terminated or truncated:
+                break
+    assert True in done
+
+
+def test_observations_with_a_text_are_told_of() -> None:
+    env = gymnasium.make("MiniGrid-DoorKey-5x5-v0")
+    with pytest.warns(UserWarning, match="ImgObsWrapper"):
+        MachineWrapper(env, "initial u0\naccept u1\nu0 -> u1 : goal", Events(), signature=Events.signature(env))

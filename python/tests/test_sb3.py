@@ -68,7 +68,7 @@ def test_counterfactuals_are_what_would_have_happened(observation: Any, shaping:
                 if shaping is not None:
                     potentials = shaping.potentials(KEYS)
                     expected += 0.9 * (0.0 if is_over else potentials[step.state_index]) - potentials[there]
-                assert (one.reward, one.terminated) == (pytest.approx(expected), is_over)
+                assert one.reward == pytest.approx(expected) and one.terminated == is_over
                 state_after, progress_after = env.encoder.read(one.after)
                 assert state_after == step.state_index
                 assert (progress_after == (monitor.seen_row[env.encoder.columns] & env.encoder.shown)).all()
@@ -132,7 +132,7 @@ def test_counterfactual_experience_helps() -> None:
         after, reward, terminated, truncated, info = env.step(action)
         info["TimeLimit.truncated"] = truncated and not terminated
         row = [np.array([x]) for x in (before, after, [action], reward, terminated or truncated)]
-        buffer.add(*row, [info])
+        buffer.add(row[0], row[1], row[2], row[3], row[4], [info])
         before = env.reset()[0] if terminated or truncated else after
     values: dict[Any, Any] = {}
     for _ in range(60):

@@ -14,14 +14,14 @@ pub(super) struct Step {
     /// The agent that acted.
     pub(super) actor: Option<usize>,
     /// The reward of the step, before it is shared.
-    earned: f64,
+    pub(super) earned: f64,
     labels: AtomSet,
     outcome: EpisodeOutcome,
     /// The agent's observation before the step.
     pub(super) view: Vec<f32>,
     /// The world's observation after the step.
     world: Vec<f32>,
-    before: StateId,
+    pub(super) before: StateId,
     after: StateId,
     /// Since `before` was entered, the step included.
     seen: AtomSet,
