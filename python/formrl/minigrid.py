@@ -82,11 +82,11 @@ class Events:
 
     @staticmethod
     def _asked_for(env: Any, label: str) -> bool:
-        """Whether the mission names the object of a label: its type and, if it says one, its colour."""
+        """Whether the mission names the object of a label: its type, or any object, and, if it says one, its colour."""
         kind, _, colour = label.rstrip(")").partition("(")
         words = env.mission.replace(",", " ").split()
         return any(
-            word == kind and (i == 0 or words[i - 1] == colour or words[i - 1] not in COLOURS) for i, word in enumerate(words)
+            word in (kind, "object") and (i == 0 or words[i - 1] == colour or words[i - 1] not in COLOURS) for i, word in enumerate(words)
         )
 
 
