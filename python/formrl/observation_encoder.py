@@ -70,7 +70,7 @@ class ObservationEncoder:
         if self.how == "plain" or (self.how == "dict" and not parts):
             return self.base
         if self.how == "flat":
-            if not self.base.is_np_flattenable:
+            if not _flattens(self.base):
                 raise ValueError(
                     f"observations of {self.base} cannot be flattened: use observation='dict', or a wrapper that makes arrays of them, "
                     "such as minigrid.wrappers.FlatObsWrapper"
@@ -166,3 +166,11 @@ class ObservationEncoder:
         if self.atoms:
             parts["progress"] = (seen[:, self.columns] & self.shown).astype(np.float32)
         return parts
+
+
+def _flattens(space: spaces.Space[Any]) -> bool:
+    """Whether observations can be rows of numbers. MiniGrid's texts do not even say."""
+    try:
+        return space.is_np_flattenable
+    except NotImplementedError:
+        return False

@@ -138,3 +138,5 @@ def test_observations_with_a_text_are_told_of() -> None:
     env = gymnasium.make("MiniGrid-DoorKey-5x5-v0")
     with pytest.warns(UserWarning, match="ImgObsWrapper"):
         MachineWrapper(env, "initial u0\naccept u1\nu0 -> u1 : goal", Events(), signature=Events.signature(env))
+    with pytest.raises(ValueError, match="FlatObsWrapper"):
+        MachineWrapper(env, "initial u0\naccept u1\nu0 -> u1 : goal", Events(), signature=["goal"], observation="flat")
