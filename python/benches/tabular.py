@@ -1,7 +1,7 @@
 """The tabular benchmarks of Toro Icarte et al. (JAIR 2022) beside the published figures: `python python/benches/tabular.py FOLDER`.
 
 Office and Craft world, single task and all tasks, with the cross-product baseline, CRM, and CRM with shaping; five seeds each, on
-ten maps in Craft world. Writes the median learning curves and a table to FOLDER. Under a minute on two cores.
+ten maps in Craft world. Writes the median learning curves and a table to FOLDER. Under three minutes of one core.
 """
 
 from __future__ import annotations
