@@ -78,7 +78,7 @@ def test_not_a_after_nothing() -> None:
 
 def test_many_environments_at_once() -> None:
     envs = gymnasium.vector.SyncVectorEnv([Button, Button])
-    env = MachineVectorWrapper(envs, TWICE, truth="machine")
+    env = MachineVectorWrapper(envs, TWICE, signature=Button.signature, truth="machine")
     env.reset()
     rewards = []
     for actions in ([PRESS, PRESS], [PRESS, NOTHING], [PRESS, PRESS], [PRESS, PRESS], [PRESS, PRESS]):
