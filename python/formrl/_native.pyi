@@ -359,6 +359,9 @@ class Learner:
         propositional: bool = False,
         cyclic: bool = False,
         forall_alone: bool = True,
+        once: bool = False,
+        counts: int = 1,
+        joins: bool = False,
     ) -> Self: ...
     def add(self, trace: _TraceLike) -> int | None:
         """Adds a trace; its number, or `None` if it was there already."""
@@ -396,6 +399,9 @@ def learn(
     propositional: bool = False,
     cyclic: bool = False,
     forall_alone: bool = True,
+    once: bool = False,
+    counts: int = 1,
+    joins: bool = False,
     max_states: int = 10,
     time_limit: float | None = None,
     memory_limit: int | None = None,

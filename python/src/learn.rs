@@ -70,24 +70,34 @@ type Parts<'py> = (Py<Signature>, Bound<'py, PyDict>, Vec<Trace>);
 #[pymethods]
 impl Learner {
     #[new]
-    #[pyo3(signature = (signature, *, max_disjuncts=1, propositional=false, cyclic=false, forall_alone=true))]
+    #[pyo3(signature = (
+        signature, *, max_disjuncts=1, propositional=false, cyclic=false, forall_alone=true, once=false, counts=1, joins=false
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keywords of a Python function")]
     fn new(
         signature: SignatureLike,
         max_disjuncts: usize,
         propositional: bool,
         cyclic: bool,
         forall_alone: bool,
+        once: bool,
+        counts: usize,
+        joins: bool,
     ) -> PyResult<Self> {
-        if !(1..=64).contains(&max_disjuncts) {
-            return Err(PyValueError::new_err(
-                "max_disjuncts is a number from 1 to 64",
-            ));
+        for (name, number) in [("max_disjuncts", max_disjuncts), ("counts", counts)] {
+            if !(1..=64).contains(&number) {
+                let message = format!("{name} is a number from 1 to 64");
+                return Err(PyValueError::new_err(message));
+            }
         }
         let options = Options {
             first_order: !propositional,
             max_disjuncts,
             cyclic,
             forall_alone,
+            once,
+            counts,
+            joins,
             ..Options::default()
         };
         Ok(Self::of(signature.0, options, Vec::new()))
@@ -463,8 +473,8 @@ fn watched<T: Send>(
 /// ['exists X. yellow(X)', 'goal']
 #[pyfunction]
 #[pyo3(signature = (
-    traces, signature=None, *, max_disjuncts=1, propositional=false, cyclic=false, forall_alone=true, max_states=10,
-    time_limit=None, memory_limit=None, progress=None, tolerate=None
+    traces, signature=None, *, max_disjuncts=1, propositional=false, cyclic=false, forall_alone=true, once=false, counts=1,
+    joins=false, max_states=10, time_limit=None, memory_limit=None, progress=None, tolerate=None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn learn<'py>(
@@ -475,6 +485,9 @@ pub fn learn<'py>(
     propositional: bool,
     cyclic: bool,
     forall_alone: bool,
+    once: bool,
+    counts: usize,
+    joins: bool,
     max_states: usize,
     time_limit: Option<f64>,
     memory_limit: Option<u64>,
@@ -492,6 +505,9 @@ pub fn learn<'py>(
         propositional,
         cyclic,
         forall_alone,
+        once,
+        counts,
+        joins,
     )?;
     {
         let over = &learner.signature.get().signature;

@@ -58,6 +58,15 @@ pub struct Args {
     /// Allow other literals beside a positive `forall`
     #[arg(long)]
     forall_anywhere: bool,
+    /// Allow `once p(o)` and `exists X. once p(X)`: observed since the state was entered
+    #[arg(long, conflicts_with = "lifted")]
+    once: bool,
+    /// Allow `atleast N X. p(X)`, for N from 2 to K
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = input::at_most::<64>, conflicts_with = "lifted")]
+    counts: usize,
+    /// Allow joins such as `exists X. (once key(X) and door(X))`
+    #[arg(long, conflicts_with = "lifted")]
+    joins: bool,
     /// Every trace has objects of its own: edges name no object, and `forall` ranges over the objects of each trace
     ///
     /// Objects are told apart only within a trace, so that traces of different orders, patients or parcels count as the same.
@@ -163,6 +172,9 @@ pub fn run(args: &Args) -> Result<Answer> {
         max_disjuncts: args.max_disjuncts,
         cyclic: args.cyclic,
         forall_alone: !args.forall_anywhere,
+        once: args.once,
+        counts: args.counts,
+        joins: args.joins,
         ..Options::default()
     };
     if let Some(export) = args.export {

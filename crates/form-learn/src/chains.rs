@@ -35,6 +35,10 @@ const NODES: usize = 100_000;
 /// Enumerates the chains with this number of states.
 pub(crate) fn chains(problem: &Problem, states: usize, budget: &Budget) -> Chains {
     let shape = problem.shape(states);
+    if problem.options.windows() {
+        // A chain of atoms over the window can leave a state at what it has seen before, and some atoms cost more than one.
+        return Chains::Unknown(None);
+    }
     let terminal = match shape.reached {
         [true, false] => shape.accept(),
         [false, true] => shape.reject(),
@@ -133,7 +137,7 @@ impl Search<'_> {
             kind: prefix.kind,
             length: steps.len(),
             left: (self.problem.vocabulary.iter())
-                .map(|atom| match atom.forall {
+                .map(|atom| match atom.window.is_some() {
                     false => first_after(&atom.mask, &steps_observed),
                     true => complete_after(&atom.mask, &steps_observed),
                 })

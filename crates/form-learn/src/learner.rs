@@ -56,7 +56,7 @@ impl Learner {
                 signature: signature.clone(),
                 options: options.clone(),
                 // If there are too many, `learn` returns the error.
-                vocabulary: vocabulary(signature, options.first_order).unwrap_or_default(),
+                vocabulary: vocabulary(signature, options).unwrap_or_default(),
                 traces: TraceSet::default(),
             },
             states: 1,
@@ -122,7 +122,7 @@ impl Learner {
         }
         let budget = Budget::new(limits);
         if self.problem.vocabulary.len() < self.problem.signature.len() {
-            vocabulary(&self.problem.signature, self.problem.options.first_order)?;
+            vocabulary(&self.problem.signature, &self.problem.options)?;
         }
         // Either machine has been replayed on all traces by the CEGIS loop.
         Ok(match self.search(limits, &budget) {

@@ -36,6 +36,7 @@ mod tolerate;
 mod traces;
 mod verify;
 mod vocabulary;
+mod window;
 
 pub use error::{Error, Result};
 pub use explain::{Criterion, Explanation, ForcedPart, Proof, Reason};

@@ -18,6 +18,7 @@ use form_core::{
 
 use crate::error::{Error, Result};
 use crate::vocabulary::LearnableAtom;
+use crate::window::Window;
 
 /// The prefix of the predicates that `forall` is about.
 const ALL: &str = "all__";
@@ -259,10 +260,12 @@ pub(crate) fn lifted_vocabulary(signature: &Signature, first_order: bool) -> Vec
             let atom = QuantifiedAtom::new(quantifier, predicate.clone(), terms);
             let atom = atom.expect("it has a variable");
             vocabulary.push(LearnableAtom {
+                window: forall
+                    .then(|| Window::Count(signature.instances(&atom.literals()[0]).len())),
                 mask: signature.instances(&atom.literals()[0]),
                 atom: atom.into(),
-                forall,
                 ground: false,
+                cost: 1,
             });
         }
     }
@@ -271,8 +274,9 @@ pub(crate) fn lifted_vocabulary(signature: &Signature, first_order: bool) -> Vec
         vocabulary.push(LearnableAtom {
             atom: atom.clone().into(),
             mask: AtomSet::from_iter([id]),
-            forall: false,
+            window: None,
             ground: false,
+            cost: 1,
         });
     }
     vocabulary

@@ -169,7 +169,7 @@ mod tests {
         let steps = ["a", "b", "c"].map(|atom| signature.observation([atom]).unwrap());
         traces.add(&Trace::new(Kind::Goal, steps), 1);
         let problem = Problem {
-            vocabulary: vocabulary(&signature, true).unwrap(),
+            vocabulary: vocabulary(&signature, &Options::default()).unwrap(),
             signature,
             options: Options::default(),
             traces,

@@ -15,12 +15,26 @@ pub struct Options {
     pub max_disjuncts: usize,
     /// Whether a run may return to a state it has left.
     pub cyclic: bool,
-    /// The bias towards one sub-task per state: a positive `forall` is the only literal of its edge. Its negation keeps the
-    /// other edges of the state apart from it, and stands nowhere else: it would be memory within a state.
+    /// The bias towards one sub-task per state: a positive `forall` is the only literal of its edge, and a positive `once` or `atleast` has
+    /// no literal about the newest observation beside it. Their negations keep the other edges of the state apart from them, and stand
+    /// nowhere else: they would be memory within a state.
     pub forall_alone: bool,
+    /// Whether edges may have `once p(o)` and `exists X. once p(X)`.
+    pub once: bool,
+    /// The largest number that `atleast` may count to; below 2 there is no `atleast`.
+    pub counts: usize,
+    /// Whether edges may have joins, `exists X. (once p(X) and q(X))`.
+    pub joins: bool,
     /// For measurements and tests: which techniques the search uses. The answer is the same with any of them.
     #[doc(hidden)]
     pub techniques: Techniques,
+}
+
+impl Options {
+    /// Whether edges may have atoms that look at the window and are not `forall`.
+    pub(crate) fn windows(&self) -> bool {
+        self.once || self.first_order && (self.counts > 1 || self.joins)
+    }
 }
 
 /// The techniques that can be left out, each exact: without it the same machine is found, later.
@@ -67,6 +81,9 @@ impl Default for Options {
             max_disjuncts: 1,
             cyclic: false,
             forall_alone: true,
+            once: false,
+            counts: 1,
+            joins: false,
             techniques: Techniques::default(),
         }
     }

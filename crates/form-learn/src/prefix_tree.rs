@@ -7,6 +7,7 @@ use form_core::{AtomId, AtomSet, Kind};
 
 use crate::cuts::stays;
 use crate::vocabulary::ObservationId;
+use crate::window::Window;
 
 /// A trie over observations. Node 0 is the root, the empty trace.
 #[derive(Clone, Debug)]
@@ -51,8 +52,8 @@ pub(crate) struct Node {
     pub(crate) parent: usize,
     /// Meaningless at the root.
     pub(crate) observation: ObservationId,
-    /// For each `forall` atom its *since* node: the atom holds here iff the present state was entered at that node or
-    /// before. It is the last node from which on all instances have been observed; `None` if one never was.
+    /// For each atom with a window its *since* node: the atom holds here iff the present state was entered at that node or before
+    /// (see [`Window::since`]); `None` if it cannot hold.
     pub(crate) since: Vec<Option<usize>>,
     /// How the episode ended here, if it did.
     pub(crate) end: Option<Kind>,
@@ -66,24 +67,24 @@ pub(crate) struct Node {
 #[derive(Clone, Debug)]
 pub(crate) struct PrefixTree {
     trie: Trie<Node>,
-    /// The instances of each `forall` atom.
-    foralls: Vec<AtomSet>,
+    /// The atoms with a window.
+    windows: Vec<(AtomSet, Window)>,
 }
 
 impl PrefixTree {
-    /// The tree without traces, for `forall` atoms with these instances.
-    pub(crate) fn new(foralls: Vec<AtomSet>) -> Self {
+    /// The tree without traces, for atoms with these windows.
+    pub(crate) fn new(windows: Vec<(AtomSet, Window)>) -> Self {
         let root = Node {
             parent: 0,
             observation: 0,
-            since: vec![None; foralls.len()],
+            since: vec![None; windows.len()],
             end: None,
             previous: None,
             stays: 0,
         };
         Self {
             trie: Trie::new(root),
-            foralls,
+            windows,
         }
     }
 
@@ -105,27 +106,24 @@ impl PrefixTree {
         observations: &[AtomSet],
     ) -> usize {
         let mut path = vec![0];
-        // Where each observation, and each instance of a `forall`, was last seen.
+        // Where each observation, and each atom, was last seen.
         let mut last_step = HashMap::new();
         let mut last_seen: HashMap<AtomId, usize> = HashMap::new();
         for (depth, step) in steps.iter().enumerate() {
             let parent = path[depth];
             let previous = last_step.insert(*step, depth);
-            for atom in observations[*step as usize].iter() {
+            let newest = &observations[*step as usize];
+            for atom in newest.iter() {
                 last_seen.insert(atom, depth);
             }
-            let foralls = &self.foralls;
-            let since = |instances: &AtomSet| {
-                let mut instances = instances.iter();
-                let first = instances.try_fold(depth, |first, atom| {
-                    last_seen.get(&atom).map(|seen| first.min(*seen))
-                });
-                first.map(|first| path[first])
+            let windows = &self.windows;
+            let since = |(mask, window): &(AtomSet, Window)| {
+                (window.since(mask, newest, &last_seen)).map(|entered| path[entered])
             };
             let node = self.trie.child(parent, *step, || Node {
                 parent,
                 observation: *step,
-                since: foralls.iter().map(since).collect(),
+                since: windows.iter().map(since).collect(),
                 end: (kind != Kind::Incomplete && depth + 1 == steps.len()).then_some(kind),
                 previous: previous.map(|before| path[before + 1]),
                 stays: 0,

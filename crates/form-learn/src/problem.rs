@@ -41,10 +41,9 @@ impl Problem {
 
     /// The prefix tree without traces.
     pub(crate) fn empty_tree(&self) -> PrefixTree {
-        let foralls = (self.vocabulary.iter())
-            .filter(|atom| atom.forall)
-            .map(|atom| atom.mask.clone());
-        PrefixTree::new(foralls.collect())
+        let windows = (self.vocabulary.iter())
+            .filter_map(|atom| Some((atom.mask.clone(), atom.window.clone()?)));
+        PrefixTree::new(windows.collect())
     }
 
     /// The traces that the search for a machine starts from: the shortest goal and the shortest dead end.

@@ -68,7 +68,8 @@ impl Shape {
 
     /// Whether an observation that a stay has seen before causes no move (the lemma of [`cuts`](crate::cuts)).
     pub(crate) fn moves_at_new_observations(&self) -> bool {
-        !self.options.first_order || self.options.forall_alone
+        // A `once` beside another literal can turn true before it: then the other one moves, seen before or not.
+        !self.options.windows() && (!self.options.first_order || self.options.forall_alone)
     }
 
     /// Whether every stay of a run is in another state, left at an observation that is new in it: then a trace that needs some

@@ -5,9 +5,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use form_core::{Atom, AtomSet, GroundAtom, Name, QuantifiedAtom, Quantifier, Signature, Term};
+use form_core::{
+    Atom, AtomId, AtomSet, GroundAtom, Literal, Name, QuantifiedAtom, Quantifier, Signature, Term,
+};
 
 use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::window::Window;
 
 /// The number of an observation among the distinct ones of the data.
 pub(crate) type ObservationId = u32;
@@ -18,20 +22,39 @@ pub(crate) struct LearnableAtom {
     pub(crate) atom: Atom,
     /// The atoms of the signature that it is about.
     pub(crate) mask: AtomSet,
-    /// Whether it looks at all observations since the state was entered, not at the newest one alone.
-    pub(crate) forall: bool,
+    /// What it looks for in the observations since the state was entered, if not at the newest one alone.
+    pub(crate) window: Option<Window>,
     /// Whether it names objects, which the tie-break avoids.
     pub(crate) ground: bool,
+    /// What it costs on an edge: one, and one more for a second literal and for a count.
+    pub(crate) cost: usize,
 }
 
 impl LearnableAtom {
     /// Whether it holds wherever `other` holds, so that its negation excludes `other`.
     pub(crate) fn follows_from(&self, other: &Self) -> bool {
-        match (self.forall, other.forall) {
-            (false, false) => other.mask.is_subset(&self.mask),
-            (true, true) => self.mask.is_subset(&other.mask),
+        match (&self.window, &other.window) {
+            (None, None) => other.mask.is_subset(&self.mask),
+            // Of those that were observed, at most these are not among the atoms of this one.
+            (Some(Window::Count(count)), Some(Window::Count(given))) => {
+                let elsewhere = other.mask.difference(&self.mask).len();
+                given.saturating_sub(elsewhere) >= *count
+            }
+            // What is observed now was observed once.
+            (Some(Window::Count(1)), None) => !self.is_forall() && other.mask.is_subset(&self.mask),
+            (Some(Window::Join(pairs)), Some(Window::Join(others))) => pairs == others,
             _ => false,
         }
+    }
+
+    /// Whether it counts what was observed: `forall`, `atleast` and `once`, but no join.
+    pub(crate) fn counts(&self) -> bool {
+        matches!(self.window, Some(Window::Count(_)))
+    }
+
+    /// Whether it is a `forall`.
+    pub(crate) fn is_forall(&self) -> bool {
+        matches!(&self.atom, Atom::Quantified(atom) if atom.quantifier() == Quantifier::Forall)
     }
 }
 
@@ -39,46 +62,127 @@ impl LearnableAtom {
 /// before any limit is checked.
 const MOST: usize = 1 << 13;
 
-/// The vocabulary of a signature; quantified atoms only in first-order mode.
-pub(crate) fn vocabulary(signature: &Signature, first_order: bool) -> Result<Vec<LearnableAtom>> {
+/// The vocabulary of a signature; quantified atoms only in first-order mode, atoms with a window other than `forall` as the options say.
+pub(crate) fn vocabulary(signature: &Signature, options: &Options) -> Result<Vec<LearnableAtom>> {
     let too_many = || Error::Vocabulary {
         atoms: signature.len(),
         limit: MOST,
     };
     let room = MOST.checked_sub(signature.len()).ok_or_else(too_many)?;
     let mut vocabulary = Vec::new();
-    if first_order {
+    if options.first_order {
         let patterns = patterns(signature, room / 2).ok_or_else(too_many)?;
-        for quantifier in [Quantifier::Exists, Quantifier::Forall] {
+        let counts = (1..=options.counts).filter(|count| *count > 1 || options.once);
+        let counts = counts.map(|count| Quantifier::AtLeast(count as u32));
+        for quantifier in ([Quantifier::Exists, Quantifier::Forall].into_iter()).chain(counts) {
             for (predicate, terms) in &patterns {
                 let atom =
                     QuantifiedAtom::new(quantifier, predicate.clone(), terms.iter().cloned());
                 let atom = atom.expect("a pattern has a variable");
                 let mask = signature.instances(&atom.literals()[0]);
-                let forall = quantifier == Quantifier::Forall;
+                let (window, cost) = match quantifier {
+                    Quantifier::Exists => (None, 1),
+                    Quantifier::Forall => (Some(Window::Count(mask.len())), 1),
+                    // All of them are `forall`.
+                    Quantifier::AtLeast(count) if count as usize >= mask.len() && count > 1 => {
+                        continue;
+                    }
+                    Quantifier::AtLeast(count) => (
+                        Some(Window::Count(count as usize)),
+                        1 + usize::from(count > 1),
+                    ),
+                };
                 vocabulary.push(LearnableAtom {
                     atom: atom.into(),
                     mask,
-                    forall,
+                    window,
                     ground: false,
+                    cost,
                 });
             }
+        }
+        if options.joins {
+            vocabulary.extend(joins(signature));
         }
     }
     for (id, atom) in signature.ids().zip(signature.atoms()) {
         vocabulary.push(LearnableAtom {
             atom: atom.clone().into(),
             mask: AtomSet::from_iter([id]),
-            forall: false,
+            window: None,
             ground: !atom.constants().is_empty(),
+            cost: 1,
         });
     }
-    Ok(vocabulary)
+    if options.once {
+        for (id, atom) in signature.ids().zip(signature.atoms()) {
+            let terms = atom.constants().iter().cloned().map(Term::Constant);
+            vocabulary.push(LearnableAtom {
+                atom: QuantifiedAtom::once(atom.predicate().clone(), terms).into(),
+                mask: AtomSet::from_iter([id]),
+                window: Some(Window::Count(1)),
+                ground: !atom.constants().is_empty(),
+                cost: 1,
+            });
+        }
+    }
+    match vocabulary.len() > MOST {
+        true => Err(too_many()),
+        false => Ok(vocabulary),
+    }
+}
+
+/// The joins `exists X… . (once p(…) and q(…))` of two predicates that share one variable, where at least two objects can be meant.
+fn joins(signature: &Signature) -> Vec<LearnableAtom> {
+    let families: BTreeSet<(&Name, usize)> = (signature.atoms().iter())
+        .map(|atom| (atom.predicate(), atom.constants().len()))
+        .collect();
+    let mut joins = Vec::new();
+    for (once, once_arity) in &families {
+        for (now, now_arity) in families.iter().filter(|(now, _)| now != once) {
+            for (i, j) in (0..*once_arity).flat_map(|i| (0..*now_arity).map(move |j| (i, j))) {
+                let first = (0..*once_arity as u32).map(Term::Variable);
+                let shift = |v: u32| match v == j as u32 {
+                    true => i as u32,
+                    false => *once_arity as u32 + v,
+                };
+                let second = (0..*now_arity as u32).map(|v| Term::Variable(shift(v)));
+                let literals = [
+                    Literal::once((*once).clone(), first),
+                    Literal::now((*now).clone(), second),
+                ];
+                let ids =
+                    |literal: &Literal| signature.instances(literal).iter().collect::<Vec<_>>();
+                let (earlier, newest) = (ids(&literals[0]), ids(&literals[1]));
+                let object = |id: &AtomId, place: usize| &signature.atom(*id).constants()[place];
+                let pairs: Vec<(AtomId, AtomId)> = (earlier.iter())
+                    .flat_map(|a| newest.iter().map(move |b| (*a, *b)))
+                    .filter(|(a, b)| object(a, i) == object(b, j))
+                    .collect();
+                let objects: BTreeSet<&Name> = pairs.iter().map(|(a, _)| object(a, i)).collect();
+                if objects.len() < 2 {
+                    continue;
+                }
+                joins.push(LearnableAtom {
+                    atom: (QuantifiedAtom::join(literals).expect("it has a variable")).into(),
+                    mask: pairs.iter().flat_map(|(a, b)| [*a, *b]).collect(),
+                    window: Some(Window::Join(pairs)),
+                    ground: false,
+                    cost: 2,
+                });
+            }
+        }
+    }
+    joins
 }
 
 /// The atoms that edges of learnt machines are made of, in the order of the tie-break; quantified ones only in first-order mode.
 pub fn learnable_atoms(signature: &Signature, first_order: bool) -> Result<Vec<Atom>> {
-    let vocabulary = vocabulary(signature, first_order)?;
+    let options = Options {
+        first_order,
+        ..Options::default()
+    };
+    let vocabulary = vocabulary(signature, &options)?;
     Ok(vocabulary.into_iter().map(|found| found.atom).collect())
 }
 
@@ -156,7 +260,7 @@ mod tests {
 
     fn written(atoms: &[String]) -> Result<Vec<String>> {
         let signature = Signature::parse(atoms).unwrap();
-        let vocabulary = vocabulary(&signature, true)?;
+        let vocabulary = vocabulary(&signature, &Options::default())?;
         Ok(vocabulary.iter().map(|a| a.atom.to_string()).collect())
     }
 

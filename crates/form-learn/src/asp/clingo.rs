@@ -28,7 +28,7 @@ pub fn learn_with_clingo(
     program: &Path,
 ) -> Result<LearnOutcome> {
     let budget = budget(limits);
-    let vocabulary = vocabulary(signature, options.first_order)?;
+    let vocabulary = vocabulary(signature, options)?;
     for states in 1..=limits.max_states {
         let task = to_asp(signature, traces, options, states)?;
         let arguments = ["--outf=2", "--opt-mode=opt", "--warn=none", "-"];
@@ -151,7 +151,7 @@ mod tests {
 
     fn tiny_vocabulary() -> Vec<LearnableAtom> {
         let signature = Signature::parse(["yellow(o0)", "yellow(o1)", "Goal"]).unwrap();
-        vocabulary(&signature, true).unwrap()
+        vocabulary(&signature, &Options::default()).unwrap()
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use form_core::{Atom, AtomSet, Kind, Signature, Trace};
 use form_formats::atom_to_asp;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::vocabulary::{LearnableAtom, vocabulary};
 
@@ -130,6 +130,9 @@ pub fn to_asp(
     options: &Options,
     states: usize,
 ) -> Result<String> {
+    if options.windows() {
+        return Err(Error::OnlyBuiltIn { solver: "clingo" });
+    }
     let rejecting = traces.iter().any(|trace| trace.kind() == Kind::DeadEnd);
     let mut program = format!("% The smallest machine with {states} non-terminal state(s).\n");
     // Writing to a string cannot fail, here and below.
@@ -144,11 +147,7 @@ pub fn to_asp(
             let _ = writeln!(program, "slot({from},{to},{k}).");
         }
     }
-    write_literals(
-        &mut program,
-        signature,
-        &vocabulary(signature, options.first_order)?,
-    );
+    write_literals(&mut program, signature, &vocabulary(signature, options)?);
     program.push('\n');
     program.push_str(MACHINE);
     program.push_str(if options.cyclic { CYCLIC } else { ACYCLIC });
@@ -182,7 +181,7 @@ fn write_literals(program: &mut String, signature: &Signature, vocabulary: &[Lea
     );
     let terms: Vec<String> = vocabulary.iter().map(|a| atom_to_asp(&a.atom)).collect();
     for (learnable, term) in vocabulary.iter().zip(&terms) {
-        let sort = if learnable.forall {
+        let sort = if learnable.window.is_some() {
             "universal"
         } else {
             "static"

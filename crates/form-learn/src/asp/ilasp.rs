@@ -29,7 +29,7 @@ pub fn learn_with_ilasp(
     program: &Path,
 ) -> Result<LearnOutcome> {
     let budget = budget(limits);
-    let vocabulary = vocabulary(signature, options.first_order)?;
+    let vocabulary = vocabulary(signature, options)?;
     let io = |source| Error::Io {
         program: program.to_owned(),
         source,
@@ -164,7 +164,7 @@ n_phi(u1,u_acc,0,V1) :- step(V1), obs(on(a, \"B\"), V1).
 
     #[test]
     fn printed_rules_become_a_machine() {
-        let vocabulary = vocabulary(&signature(), true).unwrap();
+        let vocabulary = vocabulary(&signature(), &Options::default()).unwrap();
         let found = read(PRINTED, &vocabulary).unwrap().unwrap();
         let learnt = found
             .into_learnt(&vocabulary, &signature(), &[], 2)
@@ -184,7 +184,7 @@ n_phi(u1,u_acc,0,V1) :- step(V1), obs(on(a, \"B\"), V1).
 
     #[test]
     fn unsatisfiable_is_no_machine_and_odd_rules_are_errors() {
-        let vocabulary = vocabulary(&signature(), true).unwrap();
+        let vocabulary = vocabulary(&signature(), &Options::default()).unwrap();
         let read = |text: &str| read(text, &vocabulary);
         assert_eq!(read("UNSATISFIABLE\n%% Total : 0.1s\n"), Ok(None));
         assert_eq!(read("\n"), Ok(Some(Hypothesis::default())));

@@ -13,7 +13,7 @@ use form_core::{Atom, Kind, Signature, Trace};
 use form_formats::{atom_to_asp, trace_to_asp};
 
 use super::clingo_program::targets;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::vocabulary::{LearnableAtom, vocabulary};
 
@@ -99,7 +99,10 @@ pub fn to_ilasp(
     options: &Options,
     states: usize,
 ) -> Result<String> {
-    let vocabulary = vocabulary(signature, options.first_order)?;
+    if options.windows() {
+        return Err(Error::OnlyBuiltIn { solver: "ILASP" });
+    }
+    let vocabulary = vocabulary(signature, options)?;
     let mut task = format!("% The smallest machine with {states} non-terminal state(s).\n\n");
     task.push_str(BACKGROUND);
     task.push_str(&instances(signature, &vocabulary));
@@ -193,7 +196,7 @@ fn write_literals(facts: &mut String, vocabulary: &[LearnableAtom]) {
         if learnable.ground {
             let _ = writeln!(facts, "    injected_ground({a}).");
         }
-        if learnable.forall {
+        if learnable.window.is_some() {
             let _ = writeln!(facts, "    injected_universal({a}).");
         }
         for (b, _) in (vocabulary.iter().enumerate()).filter(|(_, b)| b.follows_from(learnable)) {

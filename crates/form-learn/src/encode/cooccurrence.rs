@@ -20,8 +20,9 @@ impl Cooccurrence {
         budget: &Budget,
     ) -> Option<Self> {
         let table = |relation: &dyn Fn(&LearnableAtom, &LearnableAtom) -> bool| {
-            let related =
-                |a: &LearnableAtom, b: &LearnableAtom| !a.forall && !b.forall && relation(a, b);
+            let related = |a: &LearnableAtom, b: &LearnableAtom| {
+                a.window.is_none() && b.window.is_none() && relation(a, b)
+            };
             (vocabulary.iter())
                 .map(|a| {
                     budget.check()?;

@@ -19,7 +19,12 @@ impl Encoding {
     pub(super) fn counted(&self, measure: Measure) -> Vec<Vec<Lit>> {
         let of_slot = |slot: &EdgeSlot| -> Vec<Lit> {
             match measure {
-                Measure::Cost => [&[slot.present], &slot.positive[..], &slot.negative].concat(),
+                Measure::Cost => {
+                    let mut counted = vec![slot.present];
+                    counted.extend(self.weighted(&slot.positive));
+                    counted.extend(self.weighted(&slot.negative));
+                    counted
+                }
                 Measure::Negative => slot.negative.clone(),
                 Measure::Ground => (self.vocabulary.iter().enumerate())
                     .filter(|(_, learnable)| learnable.ground)
@@ -28,6 +33,13 @@ impl Encoding {
             }
         };
         self.slots.iter().map(of_slot).collect()
+    }
+
+    /// The literals of a slot, each as often as its atom costs.
+    fn weighted(&self, literals: &[Lit]) -> Vec<Lit> {
+        (literals.iter().zip(&self.vocabulary))
+            .flat_map(|(literal, learnable)| vec![*literal; learnable.cost])
+            .collect()
     }
 
     /// The cost of every machine: an edge with a literal into every state and into each terminal state that traces reach.
@@ -134,7 +146,7 @@ impl Encoding {
         if self.single {
             return self.solver.totalizer(&slot.negative, limit);
         }
-        let literals = [&slot.positive[..], &slot.negative].concat();
+        let literals = [self.weighted(&slot.positive), self.weighted(&slot.negative)].concat();
         self.solver.totalizer(&literals, limit + 1).split_off(1)
     }
 }

@@ -17,8 +17,8 @@ pub(crate) struct EdgeSlot {
     pub(crate) negative: Vec<Lit>,
     /// For each atom: it or an earlier one is positive here.
     pub(super) up_to: Vec<Lit>,
-    /// A `forall` is positive here.
-    pub(super) has_forall: Lit,
+    /// An atom with a window is here that can keep the edge apart from others: positive, or where there are more than `forall`s either way.
+    pub(super) windowed: Lit,
     /// Some literal is negative here.
     pub(super) negated: Lit,
 }
@@ -26,8 +26,7 @@ pub(crate) struct EdgeSlot {
 impl Encoding {
     /// The slots: an edge has a positive literal, and no atom both ways.
     pub(super) fn add_edges(&mut self, pairs: &Cooccurrence) -> Option<()> {
-        self.single =
-            pairs.all_apart() && (self.foralls.is_empty() || self.shape.options.forall_alone);
+        self.single = pairs.all_apart() && self.windows.iter().all(|window| self.is_alone(*window));
         for from in 0..self.shape.states {
             let mut groups = Vec::new();
             for to in self.shape.targets(from) {
@@ -58,12 +57,12 @@ impl Encoding {
         Some(())
     }
 
-    /// For each `forall`: whether an edge out of the state has it. With the bias `forall_alone`, only then another edge of the
+    /// For each atom with a window: whether an edge out of the state has it. With the bias `forall_alone`, only then another edge of the
     /// state may deny it: otherwise the denial would be memory within a state.
     fn add_waits(&mut self, from: usize) {
         let groups = self.outgoing[from].clone();
         let mut anywhere = Vec::new();
-        for (f, atom) in self.foralls.clone().into_iter().enumerate() {
+        for (f, atom) in self.windows.clone().into_iter().enumerate() {
             let mut waits = Vec::new();
             for (to, slots) in &groups {
                 let foralls: Vec<Lit> = (slots.iter())
@@ -77,7 +76,7 @@ impl Encoding {
             }
             let some = self.solver.disjunction(&waits);
             anywhere.push(some);
-            if self.shape.options.forall_alone {
+            if self.shape.options.forall_alone && self.vocabulary[atom].counts() {
                 for slot in groups.iter().flat_map(|(_, slots)| slots) {
                     self.solver.add(&[-self.slots[*slot].negative[atom], some]);
                 }
@@ -86,6 +85,11 @@ impl Encoding {
         if let Some(runs) = &mut self.ordered {
             runs.moves.waits_anywhere.push(anywhere);
         }
+    }
+
+    /// Whether an atom is a `forall` that must be the only literal of its edge.
+    fn is_alone(&self, atom: usize) -> bool {
+        self.shape.options.forall_alone && self.vocabulary[atom].is_forall()
     }
 
     fn new_slot(&mut self, from: usize, to: usize, pairs: &Cooccurrence) -> Option<EdgeSlot> {
@@ -102,8 +106,14 @@ impl Encoding {
         let some: Vec<Lit> = positive.iter().copied().chain([-present]).collect();
         self.solver.add(&some);
         let negated = self.solver.disjunction(&negative);
-        let foralls: Vec<Lit> = self.foralls.iter().map(|f| positive[*f]).collect();
-        let has_forall = self.solver.disjunction(&foralls);
+        let mut windowed: Vec<Lit> = self.windows.iter().map(|f| positive[*f]).collect();
+        if (self.windows.iter()).any(|f| !self.vocabulary[*f].is_forall()) {
+            windowed.extend(self.windows.iter().map(|f| negative[*f]));
+        }
+        let windowed = self.solver.disjunction(&windowed);
+        let alone: Vec<usize> = (self.windows.iter().copied())
+            .filter(|window| self.is_alone(*window))
+            .collect();
         let up_to = self.prefixes(&positive);
         if self.single {
             for i in 1..count {
@@ -118,18 +128,17 @@ impl Encoding {
                     }
                 }
             }
-            if self.shape.options.forall_alone {
-                for f in &self.foralls {
-                    self.solver.check()?;
-                    for i in (0..count).filter(|i| i != f) {
-                        self.solver.add(&[-positive[*f], -positive[i]]);
-                    }
+            for f in &alone {
+                self.solver.check()?;
+                for i in (0..count).filter(|i| i != f) {
+                    self.solver.add(&[-positive[*f], -positive[i]]);
                 }
             }
         }
-        if self.shape.options.forall_alone {
-            self.solver.add(&[-has_forall, -negated]);
+        for f in &alone {
+            self.solver.add(&[-positive[*f], -negated]);
         }
+        self.keep_apart_from_now(&positive, &negative);
         Some(EdgeSlot {
             from,
             to,
@@ -137,9 +146,25 @@ impl Encoding {
             positive,
             negative,
             up_to,
-            has_forall,
+            windowed,
             negated,
         })
+    }
+
+    /// With the bias `forall_alone`, a positive `once` or `atleast` has no literal about the newest observation beside it.
+    fn keep_apart_from_now(&mut self, positive: &[Lit], negative: &[Lit]) {
+        let counts: Vec<Lit> = (self.windows.iter())
+            .filter(|f| self.vocabulary[**f].counts() && !self.vocabulary[**f].is_forall())
+            .map(|f| positive[*f])
+            .collect();
+        if counts.is_empty() || !self.shape.options.forall_alone {
+            return;
+        }
+        let counts = self.solver.disjunction(&counts);
+        for i in self.now.clone() {
+            self.solver.add(&[-counts, -positive[i]]);
+            self.solver.add(&[-counts, -negative[i]]);
+        }
     }
 
     /// For each literal: it or an earlier one holds.

@@ -33,11 +33,11 @@ impl Encoding {
         let slot = &self.slots[slot];
         self.solver.add(&[-holds, slot.present]);
         if self.shape.counts_stays() {
-            self.solver.add(&[-holds, -slot.has_forall]);
+            self.solver.add(&[-holds, -slot.windowed]);
         }
         let mut otherwise = vec![holds, -slot.present];
         if self.shape.counts_stays() {
-            otherwise.push(slot.has_forall);
+            otherwise.push(slot.windowed);
         }
         let wrong = (here.iter().map(|i| slot.negative[*i]))
             .chain(elsewhere.iter().map(|i| slot.positive[*i]));
@@ -66,7 +66,7 @@ impl Encoding {
     /// from determinism, but not by unit propagation.
     fn add_exclusion(&mut self, from: usize, number: u32) {
         let groups = self.outgoing[from].clone();
-        if self.foralls.is_empty() || self.shape.counts_stays() {
+        if self.windows.is_empty() || self.shape.counts_stays() {
             for (to, slots) in &groups {
                 let holds: Vec<Lit> = slots.iter().map(|s| self.holds[&(*s, number)]).collect();
                 let fires = self.solver.disjunction(&holds);
@@ -88,7 +88,7 @@ impl Encoding {
                 {
                     let mut clause = vec![-self.holds[&(a, number)], -self.holds[&(b, number)]];
                     if !self.single {
-                        clause.extend([self.slots[a].has_forall, self.slots[b].has_forall]);
+                        clause.extend([self.slots[a].windowed, self.slots[b].windowed]);
                     }
                     self.solver.add(&clause);
                 }

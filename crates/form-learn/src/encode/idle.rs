@@ -12,7 +12,8 @@ impl Encoding {
             let mask = &self.vocabulary[*i].mask;
             let blocks: Vec<usize> = (self.vocabulary.iter().enumerate())
                 .filter(|(a, other)| {
-                    other.forall && !alone || pairs.meet[*a][*i] && !other.mask.is_subset(mask)
+                    other.window.is_some() && !(alone && other.is_forall())
+                        || pairs.meet[*a][*i] && !other.mask.is_subset(mask)
                 })
                 .map(|(a, _)| a)
                 .collect();

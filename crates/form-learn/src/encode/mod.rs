@@ -3,7 +3,7 @@
 //! Only this folder knows that a SAT solver exists. For every pair of states there are slots for edges ([`EdgeSlot`]). A slot
 //! has one variable for "there is an edge" and two per learnable atom, "positive here" and "negative here". One variable
 //! per slot and observation says that the literals about the newest observation hold, and is shared by all traces. The
-//! traces are a prefix tree with one variable per node and state. Only `forall` looks further back than one node (`since`).
+//! traces are a prefix tree with one variable per node and state. Only atoms with a window look further back than one node (`since`).
 
 mod cooccurrence;
 mod cost;
@@ -44,9 +44,9 @@ pub(crate) struct Encoding {
     solver: Solver,
     shape: Shape,
     vocabulary: Vec<LearnableAtom>,
-    /// Atoms about the newest observation, and `forall` atoms, by number.
+    /// Atoms about the newest observation, and atoms with a window, by number.
     now: Vec<usize>,
-    foralls: Vec<usize>,
+    windows: Vec<usize>,
     slots: Vec<EdgeSlot>,
     /// For each state the slots of edges out of it, grouped by target.
     outgoing: Vec<Vec<(usize, Vec<usize>)>>,
@@ -83,7 +83,7 @@ impl Encoding {
         observations: &[AtomSet],
         budget: &Budget,
     ) -> Option<Self> {
-        let (foralls, now) = (0..vocabulary.len()).partition(|i| vocabulary[*i].forall);
+        let (windows, now) = (0..vocabulary.len()).partition(|i| vocabulary[*i].window.is_some());
         let mut root = vec![FALSE; shape.states + 2];
         root[0] = TRUE;
         let mut encoding = Self {
@@ -92,7 +92,7 @@ impl Encoding {
             shape,
             vocabulary: vocabulary.to_vec(),
             now,
-            foralls,
+            windows,
             slots: Vec::new(),
             outgoing: Vec::new(),
             single: false,
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn an_encoding_is_abandoned_when_a_limit_is_reached() {
         let signature = Signature::parse(["p(a)", "p(b)", "q"]).unwrap();
-        let vocabulary = vocabulary(&signature, true).unwrap();
+        let vocabulary = vocabulary(&signature, &Options::default()).unwrap();
         let observations = [signature.observation(["p(a)", "q"]).unwrap()];
         let shape = Shape {
             states: 2,

@@ -25,7 +25,7 @@ impl Encoding {
             .collect();
         let count = |measure| counted(measure).filter(|l| literals.contains(l)).count();
         let cost = Cost {
-            size: literals.len(),
+            size: count(Measure::Cost),
             ground: count(Measure::Ground),
             negative: count(Measure::Negative),
         };

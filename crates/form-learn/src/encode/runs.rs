@@ -110,7 +110,7 @@ impl Encoding {
         somewhere.extend(groups.iter().map(|(to, _)| after[*to]));
         self.solver.add(&somewhere);
         let observation = tree.node(node).observation;
-        if self.foralls.is_empty() {
+        if self.windows.is_empty() {
             for (to, _) in groups {
                 let fires = self.fires[&(from, to, observation)];
                 self.solver.add(&[-here, -fires, after[to]]);
@@ -118,7 +118,7 @@ impl Encoding {
             }
             return;
         }
-        let complete: Vec<Lit> = (0..self.foralls.len())
+        let complete: Vec<Lit> = (0..self.windows.len())
             .map(|f| self.complete(tree, node, f, from))
             .collect();
         for (to, slots) in groups {
@@ -158,7 +158,7 @@ impl Encoding {
         self.solver.add(&[-here, -fires, holds]);
         let mut otherwise = vec![-here, -holds, fires];
         for (f, complete) in complete.iter().enumerate() {
-            let i = self.foralls[f];
+            let i = self.windows[f];
             for (literal, missing) in [
                 (self.slots[slot].positive[i], -complete),
                 (self.slots[slot].negative[i], *complete),
@@ -185,9 +185,9 @@ impl Encoding {
         let mut causes = vec![-here, -fires, holds];
         let mut otherwise = vec![-here, -holds, fires];
         if complete.iter().any(|complete| *complete != FALSE) {
-            causes.push(slot.has_forall);
+            causes.push(slot.windowed);
             for (f, complete) in complete.iter().enumerate() {
-                let i = self.foralls[f];
+                let i = self.windows[f];
                 let (positive, negative) = (slot.positive[i], slot.negative[i]);
                 self.solver.add(&[-here, -positive, -complete, fires]);
                 self.solver.add(&[-here, -fires, -positive, *complete]);

@@ -138,7 +138,7 @@ impl Learner {
     fn check_vocabulary(&self) -> Result<()> {
         let problem = self.problem();
         if problem.vocabulary.len() < problem.signature.len() {
-            vocabulary(&problem.signature, problem.options.first_order)?;
+            vocabulary(&problem.signature, &problem.options)?;
         }
         Ok(())
     }

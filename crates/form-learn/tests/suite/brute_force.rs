@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 
 use form_core::{Atom, Kind, QuantifiedAtom, Quantifier, Signature, Term};
-use form_learn::Cost;
+use form_learn::{Cost, Options};
 
 use crate::problems::Problem;
 
@@ -94,33 +94,50 @@ pub struct Candidate {
     pub atom: Atom,
     /// The ground atoms it is about, as bits.
     pub mask: u32,
+    looks: Looks,
     pub forall: bool,
     pub ground: bool,
+    /// What it costs on an edge.
+    cost: usize,
+}
+
+/// When an atomic formula holds.
+#[derive(Clone, Debug, PartialEq)]
+enum Looks {
+    /// One of its ground atoms is in the newest observation.
+    Newest,
+    /// So many of them are in the buffer.
+    Count(u32),
+    /// For one of these pairs, the first is in the buffer and the second in the newest observation.
+    Join(Vec<(u32, u32)>),
 }
 
 impl Candidate {
     fn holds(&self, newest: u32, buffer: u32) -> bool {
-        if self.forall {
-            buffer & self.mask == self.mask
-        } else {
-            newest & self.mask != 0
+        match &self.looks {
+            Looks::Newest => newest & self.mask != 0,
+            Looks::Count(count) => (buffer & self.mask).count_ones() >= *count,
+            Looks::Join(pairs) => (pairs.iter()).any(|(a, b)| buffer & a != 0 && newest & b != 0),
         }
     }
 
     /// Whether this holds wherever `other` does, as far as the problem counts it.
     pub fn follows_from(&self, other: &Self) -> bool {
-        self.forall == other.forall
-            && if self.forall {
-                self.mask & !other.mask == 0
-            } else {
-                other.mask & !self.mask == 0
-            }
+        let elsewhere = (other.mask & !self.mask).count_ones();
+        match (&self.looks, &other.looks) {
+            (Looks::Newest, Looks::Newest) => elsewhere == 0,
+            (Looks::Count(needed), Looks::Count(given)) => *given >= needed + elsewhere,
+            (Looks::Count(1), Looks::Newest) => elsewhere == 0 && !self.forall,
+            (Looks::Join(pairs), Looks::Join(others)) => pairs == others,
+            _ => false,
+        }
     }
 }
 
 /// The atomic formulae, in the order of the tie-break: quantified, every predicate over all of its arguments, and over some
-/// of them where at least two atoms agree in the others; then the ground atoms.
-fn atoms(signature: &Signature, first_order: bool) -> Vec<Candidate> {
+/// of them where at least two atoms agree in the others; then the ground atoms. With options, also those over the window.
+fn atoms(signature: &Signature, options: &Options) -> Vec<Candidate> {
+    let first_order = options.first_order;
     let mut patterns: Vec<(String, Vec<Option<String>>)> = Vec::new();
     for atom in signature.atoms() {
         let arity = atom.constants().len();
@@ -137,7 +154,12 @@ fn atoms(signature: &Signature, first_order: bool) -> Vec<Candidate> {
         }
     }
     let mut all = Vec::new();
-    for quantifier in [Quantifier::Exists, Quantifier::Forall] {
+    let mut quantifiers = vec![Quantifier::Exists, Quantifier::Forall];
+    if options.once {
+        quantifiers.push(Quantifier::AtLeast(1));
+    }
+    quantifiers.extend((2..=options.counts).map(|count| Quantifier::AtLeast(count as u32)));
+    for quantifier in quantifiers {
         for (predicate, terms) in &patterns {
             let term = |(i, t): (usize, &Option<String>)| match t {
                 None => Term::Variable(i as u32),
@@ -150,25 +172,91 @@ fn atoms(signature: &Signature, first_order: bool) -> Vec<Candidate> {
                 .filter(|(_, ground)| atom.literals()[0].matches(ground))
                 .map(|(i, _)| 1 << i)
                 .sum();
+            let (looks, cost) = match quantifier {
+                Quantifier::Exists => (Looks::Newest, 1),
+                Quantifier::Forall => (Looks::Count(mask.count_ones()), 1),
+                Quantifier::AtLeast(1) => (Looks::Count(1), 1),
+                Quantifier::AtLeast(count) if count < mask.count_ones() => (Looks::Count(count), 2),
+                Quantifier::AtLeast(_) => continue,
+            };
             if terms.iter().all(Option::is_none) || mask.count_ones() >= 2 {
                 all.push(Candidate {
                     atom: atom.into(),
                     mask,
+                    looks,
                     forall: quantifier == Quantifier::Forall,
                     ground: false,
+                    cost,
                 });
             }
         }
+    }
+    if options.joins && first_order {
+        all.extend(joins(signature));
     }
     for (i, atom) in signature.atoms().iter().enumerate() {
         all.push(Candidate {
             atom: atom.clone().into(),
             mask: 1 << i,
+            looks: Looks::Newest,
             forall: false,
             ground: !atom.constants().is_empty(),
+            cost: 1,
         });
     }
+    if options.once {
+        for (i, atom) in signature.atoms().iter().enumerate() {
+            let once: form_core::Formula = format!("once {atom}").parse().unwrap();
+            all.push(Candidate {
+                atom: once.atoms().next().unwrap().clone(),
+                mask: 1 << i,
+                looks: Looks::Count(1),
+                forall: false,
+                ground: !atom.constants().is_empty(),
+                cost: 1,
+            });
+        }
+    }
     all
+}
+
+/// The joins of two unary predicates that have two objects in common: the signatures have no others.
+fn joins(signature: &Signature) -> Vec<Candidate> {
+    let unary: Vec<_> = (signature.atoms().iter().enumerate())
+        .filter(|(_, atom)| atom.constants().len() == 1)
+        .collect();
+    let mut names: Vec<String> = unary
+        .iter()
+        .map(|(_, a)| a.predicate().to_string())
+        .collect();
+    names.dedup();
+    let mut joins = Vec::new();
+    for once in &names {
+        for now in names.iter().filter(|now| *now != once) {
+            let mut pairs: Vec<(u32, u32)> = Vec::new();
+            for (i, a) in unary.iter().filter(|(_, a)| a.predicate().as_str() == once) {
+                for (j, b) in unary.iter().filter(|(_, b)| b.predicate().as_str() == now) {
+                    if a.constants() == b.constants() {
+                        pairs.push((1 << i, 1 << j));
+                    }
+                }
+            }
+            let join: form_core::Formula = format!("exists X. (once {once}(X) and {now}(X))")
+                .parse()
+                .unwrap();
+            if pairs.len() >= 2 {
+                joins.push(Candidate {
+                    atom: join.atoms().next().unwrap().clone(),
+                    mask: pairs.iter().fold(0, |all, (a, b)| all | a | b),
+                    looks: Looks::Join(pairs),
+                    forall: false,
+                    ground: false,
+                    cost: 2,
+                });
+            }
+        }
+    }
+    joins
 }
 
 /// The traces with their observations as bits.
@@ -205,7 +293,7 @@ pub struct Space<'a> {
 
 impl<'a> Space<'a> {
     pub fn new(problem: &'a Problem) -> Self {
-        let atoms = atoms(&problem.signature, problem.options.first_order);
+        let atoms = atoms(&problem.signature, &problem.options);
         let follow = |a: &Candidate| bits(&atoms, |b| b.follows_from(a));
         Self {
             problem,
@@ -261,7 +349,7 @@ impl<'a> Space<'a> {
         let mut cost = Cost::default();
         for edge in machine.iter().flatten() {
             let count = |bits: u32| bits.count_ones() as usize;
-            cost.size += 1 + count(edge.positive) + count(edge.negative);
+            cost.size += 1 + weight(&self.atoms, edge.positive | edge.negative);
             cost.ground += count(edge.positive & ground) + count(edge.negative & ground);
             cost.negative += count(edge.negative);
         }
@@ -373,12 +461,14 @@ impl<'a> Search<'a> {
 }
 
 impl Search<'_> {
-    /// With the bias, a negated `forall` stands only in states with an edge that has it.
+    /// With the bias, a negated `forall`, `atleast` or `once` stands only in states with an edge that has it.
     fn denies_only_what_is_awaited(&self, edges: &Outgoing) -> bool {
-        let foralls = bits(&self.space.atoms, |atom| atom.forall);
+        let counts = bits(&self.space.atoms, |atom| {
+            matches!(atom.looks, Looks::Count(_))
+        });
         let awaited = edges.iter().fold(0, |all, edge| all | edge.positive);
         let denied = edges.iter().fold(0, |all, edge| all | edge.negative);
-        !self.space.problem.options.forall_alone || denied & foralls & !awaited == 0
+        !self.space.problem.options.forall_alone || denied & counts & !awaited == 0
     }
 }
 
@@ -388,15 +478,26 @@ fn bits(atoms: &[Candidate], select: impl Fn(&Candidate) -> bool) -> u32 {
     chosen.map(|(i, _)| 1 << i).sum()
 }
 
-/// All sets of this many literals that an edge may have.
+/// What these candidates cost on an edge.
+fn weight(atoms: &[Candidate], used: u32) -> usize {
+    let used = (atoms.iter().enumerate()).filter(|(i, _)| used >> i & 1 == 1);
+    used.map(|(_, atom)| atom.cost).sum()
+}
+
+/// All sets of literals of this cost that an edge may have.
 fn labels(problem: &Problem, atoms: &[Candidate], literals: usize) -> Vec<(u32, u32)> {
     let foralls = bits(atoms, |atom| atom.forall);
+    let counts = bits(atoms, |atom| matches!(atom.looks, Looks::Count(_)));
+    let now = bits(atoms, |atom| atom.looks == Looks::Newest);
     let mut labels = Vec::new();
-    for used in (0..1_u32 << atoms.len()).filter(|used| used.count_ones() as usize == literals) {
+    for used in (0..1_u32 << atoms.len())
+        .filter(|used| used.count_ones() as usize <= literals && weight(atoms, *used) == literals)
+    {
         // Every non-empty subset of the used atoms may be the positive ones.
         let mut positive = used;
         while positive > 0 {
-            let alone = positive & foralls == 0 || used.count_ones() == 1;
+            let alone = (positive & foralls == 0 || used.count_ones() == 1)
+                && (positive & counts == 0 || used & now == 0);
             if alone || !problem.options.forall_alone {
                 labels.push((positive, used & !positive));
             }

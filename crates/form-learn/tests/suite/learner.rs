@@ -12,7 +12,7 @@ use form_learn::{
     LearnOutcome, Learner, Limits, Options, SearchProgress, SearchStatus, StopReason,
 };
 
-use super::problems::Random;
+use super::problems::{Random, labelled};
 
 pub fn shipped(task: &str) -> (Signature, Vec<Trace>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{task}.jsonl"));
@@ -330,4 +330,89 @@ fn every_step_is_learnt_from() {
     learner.add(&Trace::new(Kind::Incomplete, []));
     let message = learner.learn(&Limits::default()).unwrap_err().to_string();
     assert!(message.contains("has `steps changes`"), "{message}");
+}
+
+/// Traces of a machine, a hundred of each kind that it has, of random walks over single atoms.
+fn walks(machine: &str, signature: &Signature) -> Vec<Trace> {
+    let machine: Machine = machine.parse().unwrap();
+    let ids: Vec<_> = signature.ids().collect();
+    let mut random = Random::new(7);
+    let mut traces = Vec::new();
+    for kind in [Kind::Goal, Kind::Incomplete] {
+        let mut left = 100;
+        while left > 0 {
+            let length = 2 + random.below(12);
+            let steps = (0..length).map(|_| AtomSet::from_iter([*random.pick(&ids)]));
+            let trace = labelled(&machine, signature, steps.collect());
+            if trace.kind() == kind {
+                traces.push(trace);
+                left -= 1;
+            }
+        }
+    }
+    traces
+}
+
+/// Tasks that need atoms over the window: two states each.
+#[test]
+fn tasks_of_windows_counts_and_joins() {
+    let colours = [
+        "yellow(a)",
+        "yellow(b)",
+        "yellow(c)",
+        "yellow(d)",
+        "blue(e)",
+        "blue(f)",
+        "goal",
+    ];
+    let keys = [
+        "key(red)",
+        "key(blue)",
+        "key(green)",
+        "door(red)",
+        "door(blue)",
+        "door(green)",
+        "goal",
+    ];
+    let all = Options {
+        once: true,
+        counts: 3,
+        joins: true,
+        ..Options::default()
+    };
+    for (atoms, formula, options) in [
+        (
+            colours,
+            "atleast 2 X. yellow(X)",
+            Options {
+                counts: 2,
+                ..Options::default()
+            },
+        ),
+        (
+            colours,
+            "exists X. once blue(X) and exists X. once yellow(X)",
+            Options {
+                once: true,
+                ..Options::default()
+            },
+        ),
+        (
+            keys,
+            "exists X. (once key(X) and door(X))",
+            Options {
+                joins: true,
+                ..Options::default()
+            },
+        ),
+    ] {
+        let signature = Signature::parse(atoms).unwrap();
+        let text = format!("initial u0\naccept u_acc\nu0 -> u1 : {formula}\nu1 -> u_acc : goal");
+        let traces = walks(&text, &signature);
+        for options in [options, all.clone()] {
+            let machine = learn(&signature, &traces, &options);
+            let expected = format!("u0 -> u1 : {formula}\nu1 -> u_acc : goal");
+            assert_eq!(edges(&machine), expected, "{options:?}");
+        }
+    }
 }

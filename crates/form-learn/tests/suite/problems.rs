@@ -83,7 +83,6 @@ const TARGETS: [&str; 12] = [
 pub fn problem(seed: u64) -> Problem {
     let mut random = Random::new(seed);
     let atoms = *random.pick(&SIGNATURES);
-    let signature = Signature::parse(atoms).unwrap();
     // All combinations of the options in turn; two disjuncts only now and then, as they are many more machines.
     let options = Options {
         first_order: !seed.is_multiple_of(4),
@@ -92,10 +91,61 @@ pub fn problem(seed: u64) -> Problem {
         forall_alone: (seed / 8).is_multiple_of(2),
         ..Options::default()
     };
+    let target = *random.pick(&TARGETS);
+    made(random, atoms, options, target)
+}
+
+/// What can be observed where edges may have atoms over the window.
+const WINDOW_SIGNATURES: [&[&str]; 3] = [
+    &["p(a)", "p(b)", "q(a)", "q(b)"],
+    &["p(a)", "p(b)", "p(c)", "q"],
+    &["p(a)", "q", "r"],
+];
+
+/// Machines over them, those of the same number.
+const WINDOW_TARGETS: [&[&str]; 3] = [
+    &[
+        "u0 -> u_acc : exists X. (once p(X) and q(X))",
+        "u0 -> u_acc : exists X. once p(X) and exists X. once q(X)",
+        "u0 -> u_acc : once p(a) and q(b)\n u0 -> u_rej : q(a) and not once p(a)",
+        "u0 -> u1 : forall X. p(X)\n u1 -> u_acc : exists X. once q(X)",
+    ],
+    &[
+        "u0 -> u_acc : atleast 2 X. p(X)",
+        "u0 -> u_acc : q and atleast 2 X. p(X)",
+        "u0 -> u1 : atleast 2 X. p(X)\n u1 -> u_acc : q",
+        "u0 -> u_acc : atleast 2 X. p(X)\n u0 -> u_rej : q and not atleast 2 X. p(X)",
+    ],
+    &[
+        "u0 -> u_acc : once p(a) and once q",
+        "u0 -> u_acc : r and not once q",
+        "u0 -> u1 : once p(a) and r\n u1 -> u_acc : q",
+        "u0 -> u_acc : q and not r\n u0 -> u_rej : r and once q",
+    ],
+];
+
+/// The problem with this number in which edges may have atoms over the window: all of them, or some.
+pub fn windowed_problem(seed: u64) -> Problem {
+    let mut random = Random::new(seed);
+    let which = random.below(WINDOW_SIGNATURES.len());
+    let options = Options {
+        first_order: !seed.is_multiple_of(8),
+        cyclic: seed % 4 == 1,
+        forall_alone: seed % 3 > 0,
+        once: seed % 5 > 0,
+        counts: if seed % 7 > 0 { 2 } else { 1 },
+        joins: seed % 6 > 0,
+        ..Options::default()
+    };
+    let target = *random.pick(WINDOW_TARGETS[which]);
+    made(random, WINDOW_SIGNATURES[which], options, target)
+}
+
+/// Traces for a problem, from a machine or at random.
+fn made(mut random: Random, atoms: &[&str], options: Options, target: &str) -> Problem {
+    let signature = Signature::parse(atoms).unwrap();
     let by_machine = random.below(4) > 0;
-    let target = random
-        .pick(&TARGETS)
-        .replace("LAST", atoms[atoms.len() - 1]);
+    let target = target.replace("LAST", atoms[atoms.len() - 1]);
     let header = if target.contains("u_rej") {
         "reject u_rej\n"
     } else {

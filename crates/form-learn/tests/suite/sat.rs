@@ -3,7 +3,7 @@
 use form_learn::{Cost, LearnOutcome, Learner, Limits, StopReason};
 
 use super::brute_force::{MAX_SIZE, best};
-use super::problems::{Problem, problem};
+use super::problems::{Problem, problem, windowed_problem};
 
 fn learn(problem: &Problem) -> Option<(usize, Cost)> {
     let mut learner = Learner::new(&problem.signature, &problem.options);
@@ -44,8 +44,19 @@ fn learn(problem: &Problem) -> Option<(usize, Cost)> {
 
 #[test]
 fn cost_equals_that_of_exhaustive_enumeration() {
+    assert!(compare(1000, problem) > 700, "few problems have a machine");
+}
+
+#[test]
+fn atoms_over_the_window_cost_what_exhaustive_enumeration_says() {
+    let found = compare(400, windowed_problem);
+    assert!(found > 200, "only {found} problems have a machine");
+}
+
+/// Learns the problems of these numbers in both ways; how many have a machine.
+fn compare(seeds: u64, problem: fn(u64) -> Problem) -> usize {
     let mut found = 0;
-    for seed in 0..1000 {
+    for seed in 0..seeds {
         let problem = problem(seed);
         let (expected, learnt) = (best(&problem), learn(&problem));
         match (expected, learnt) {
@@ -58,5 +69,5 @@ fn cost_equals_that_of_exhaustive_enumeration() {
             }
         }
     }
-    assert!(found > 700, "only {found} problems have a machine");
+    found
 }

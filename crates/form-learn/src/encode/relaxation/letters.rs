@@ -60,7 +60,7 @@ impl Letters {
         };
         let options = &problem.options;
         if !options.techniques.letters
-            || vocabulary.iter().any(|atom| atom.forall)
+            || vocabulary.iter().any(|atom| atom.window.is_some())
             || observations.iter().any(|o| atoms_of(o) > 1)
         {
             return None;

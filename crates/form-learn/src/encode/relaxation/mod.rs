@@ -67,7 +67,7 @@ impl Relaxation {
         let runs = OrderedRuns::new(&shape)?;
         let masks = |forall: bool| -> Vec<AtomSet> {
             (problem.vocabulary.iter())
-                .filter(|atom| atom.forall == forall)
+                .filter(|atom| atom.window.is_some() == forall)
                 .map(|atom| atom.mask.clone())
                 .collect()
         };
