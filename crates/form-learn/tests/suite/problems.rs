@@ -131,10 +131,10 @@ pub fn windowed_problem(seed: u64) -> Problem {
     let options = Options {
         first_order: !seed.is_multiple_of(8),
         cyclic: seed % 4 == 1,
-        forall_alone: seed % 3 > 0,
-        once: seed % 5 > 0,
-        counts: if seed % 7 > 0 { 2 } else { 1 },
-        joins: seed % 6 > 0,
+        forall_alone: !seed.is_multiple_of(3),
+        once: !seed.is_multiple_of(5),
+        counts: if seed.is_multiple_of(7) { 1 } else { 2 },
+        joins: !seed.is_multiple_of(6),
         ..Options::default()
     };
     let target = *random.pick(WINDOW_TARGETS[which]);
