@@ -92,7 +92,7 @@ pub fn problem(seed: u64) -> Problem {
         ..Options::default()
     };
     let target = *random.pick(&TARGETS);
-    made(random, atoms, options, target)
+    made(seed, random, atoms, options, target)
 }
 
 /// What can be observed where edges may have atoms over the window.
@@ -138,11 +138,11 @@ pub fn windowed_problem(seed: u64) -> Problem {
         ..Options::default()
     };
     let target = *random.pick(WINDOW_TARGETS[which]);
-    made(random, WINDOW_SIGNATURES[which], options, target)
+    made(seed, random, WINDOW_SIGNATURES[which], options, target)
 }
 
 /// Traces for a problem, from a machine or at random.
-fn made(mut random: Random, atoms: &[&str], options: Options, target: &str) -> Problem {
+fn made(seed: u64, mut random: Random, atoms: &[&str], options: Options, target: &str) -> Problem {
     let signature = Signature::parse(atoms).unwrap();
     let by_machine = random.below(4) > 0;
     let target = target.replace("LAST", atoms[atoms.len() - 1]);
