@@ -148,6 +148,9 @@ impl Learner {
         options.set_item("propositional", !self.options.first_order)?;
         options.set_item("cyclic", self.options.cyclic)?;
         options.set_item("forall_alone", self.options.forall_alone)?;
+        options.set_item("once", self.options.once)?;
+        options.set_item("counts", self.options.counts)?;
+        options.set_item("joins", self.options.joins)?;
         let signature = &self.signature.get().signature;
         let traces = py.detach(|| self.lock().added.clone()).into_iter();
         let traces = traces.map(|trace| Trace {
