@@ -371,16 +371,7 @@ fn tolerance(value: &Bound<'_, PyAny>) -> PyResult<Tolerance> {
         )
     };
     if let Ok(text) = value.cast::<PyString>() {
-        let text = text.to_str()?;
-        if text == "auto" {
-            return Ok(Tolerance::Auto);
-        }
-        let percent = text.strip_suffix('%').ok_or_else(wrong)?;
-        let percent: f64 = percent.trim().parse().map_err(|_| wrong())?;
-        return match (0.0..100.0).contains(&percent) {
-            true => Ok(Tolerance::Share(percent / 100.0)),
-            false => Err(wrong()),
-        };
+        return text.to_str()?.parse().map_err(|_| wrong());
     }
     Ok(Tolerance::AtMost(value.extract().map_err(|_| wrong())?))
 }

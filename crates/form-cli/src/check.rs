@@ -16,7 +16,7 @@ use crate::{Answer, input, output};
 /// Check a machine: determinism, reachability, and consistency with traces
 ///
 /// Two edges of a state that can hold together are reported with a buffer on which they do; declaration order decides between them.
-/// The first trace that the machine is inconsistent with is explained step by step; the exit code is then 1.
+/// The first trace that the machine is inconsistent with is explained step by step, and all of them are listed; the exit code is then 1.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form check examples/all_yellow.form examples/all_yellow.jsonl\n  form check green-but-one --strict"
@@ -207,6 +207,24 @@ fn replay_text(bound: &BoundMachine, replay: &Replay) -> String {
                 replay.disagreements
             );
             text.push_str(&explanation(bound, first));
+            if replay.misjudged.len() > 1 {
+                text.push_str("  all of them:\n");
+            }
+            for one in replay
+                .misjudged
+                .iter()
+                .filter(|_| replay.misjudged.len() > 1)
+            {
+                let _ = writeln!(
+                    text,
+                    "    {}:{}: {} trace of {}; {}",
+                    one.file,
+                    one.line,
+                    article(one.kind),
+                    count(one.observations, "observation"),
+                    verdict(one.disagreement, one.observations),
+                );
+            }
         }
     }
     text
@@ -375,5 +393,13 @@ fn to_json(bound: &BoundMachine, findings: &Findings, replay: &Replay) -> serde_
         },
         "consistent": replay.disagreements == 0,
         "first_disagreement": first,
+        "disagreements": replay.misjudged.iter().map(|one| json!({
+            "file": &*one.file,
+            "line": one.line,
+            "kind": one.kind.as_str(),
+            "after": one.disagreement.after,
+            "expected": one.disagreement.expected.as_str(),
+            "reached": one.disagreement.reached.as_str(),
+        })).collect::<Vec<_>>(),
     })
 }

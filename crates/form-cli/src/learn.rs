@@ -1,5 +1,6 @@
 //! `form learn`: the smallest machine that is consistent with traces.
 
+mod cross_validation;
 mod explanation;
 mod hint;
 mod holdout;
@@ -21,6 +22,7 @@ use form_learn::{
 
 use self::progress::with_progress;
 use crate::{Answer, input, output};
+use cross_validation::CrossValidated;
 use holdout::HeldOut;
 
 /// Learn the smallest machine that is consistent with traces
@@ -76,11 +78,16 @@ pub struct Args {
     ///
     /// The machine is the smallest that misjudges no more, and of its size one that misjudges fewest, proven. The output adds a table
     /// of states and misjudged traces and the suspects, line by line. `auto` chooses the row by description length.
-    #[arg(long, value_name = "N|P%|auto", value_parser = tolerance::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N|P%|auto", allow_hyphen_values = true)]
     tolerate: Option<Tolerance>,
     /// Learn from the other traces and say how well the machine judges this percentage of them, chosen by a fixed rule
     #[arg(long, value_name = "P%", value_parser = tolerance::parse_share)]
     holdout: Option<f64>,
+    /// Learn K times from all but a K-th of the traces, and say how many of those kept back are judged rightly
+    ///
+    /// With --tolerate for each number of states of the table. --time-limit holds for each machine.
+    #[arg(long, value_name = "K", value_parser = cross_validation::parse)]
+    cross_validate: Option<usize>,
     /// The time limit, such as 500ms, 60s, 5m or 1h; seconds without a unit
     #[arg(long, value_name = "TIME", value_parser = input::duration)]
     time_limit: Option<Duration>,
@@ -142,6 +149,9 @@ pub fn run(args: &Args) -> Result<Answer> {
         if args.explain || args.export.is_some() {
             bail!("--tolerate goes neither with --explain nor with --export: both need all traces");
         }
+    }
+    if args.cross_validate.is_some() && (args.solver != Solver::Sat || args.export.is_some()) {
+        bail!("--cross-validate needs the built-in solver, and does not go with --export");
     }
     if args.lifted && (args.solver != Solver::Sat || args.explain || args.export.is_some()) {
         bail!(
@@ -206,6 +216,10 @@ pub fn run(args: &Args) -> Result<Answer> {
     let mut result = learn(args, &data, &options, &limits)?;
     if args.holdout.is_some() {
         result.held_out = Some(holdout::judge(&data, &held_out, &result.outcome)?);
+    }
+    if let Some(folds) = args.cross_validate {
+        let problem = (&data, &options, &limits);
+        result.cross_validation = cross_validation::run(args, problem, folds, &result)?;
     }
     if args.lifted {
         result.outcome = unlifted(result.outcome)?;
@@ -286,6 +300,8 @@ struct Learning {
     tolerant: Option<TolerantOutcome>,
     /// How well the machine judges the traces that were kept back.
     held_out: Option<HeldOut>,
+    /// How well machines judge traces that were kept back, for each number of states or for the answer alone.
+    cross_validation: Vec<CrossValidated>,
 }
 
 fn learn(args: &Args, data: &Dataset, options: &Options, limits: &Limits) -> Result<Learning> {
@@ -316,6 +332,7 @@ fn learn(args: &Args, data: &Dataset, options: &Options, limits: &Limits) -> Res
         explanation: None,
         tolerant: None,
         held_out: None,
+        cross_validation: Vec::new(),
     })
 }
 
@@ -339,6 +356,7 @@ fn learn_tolerant(
         explanation: None,
         tolerant: Some(learnt),
         held_out: None,
+        cross_validation: Vec::new(),
     })
 }
 
@@ -371,6 +389,7 @@ fn learn_built_in(
         explanation,
         tolerant: None,
         held_out: None,
+        cross_validation: Vec::new(),
     })
 }
 

@@ -8,9 +8,9 @@ use clap::Parser as _;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use form_lab::Preset;
 use form_paper::{
-    CheckedFile, Experiment, PlanOptions, PlannedRun, Results, RunOutcome, Runner, UnknownTasks,
-    ZeroShot, check_runs, check_tables, findings_table, has_section, plan_runs, recorded_command,
-    recorded_runs, results_table, update_section, write_results,
+    CheckedFile, Experiment, NoisyRuns, PlanOptions, PlannedRun, Results, RunOutcome, Runner,
+    UnknownTasks, ZeroShot, check_runs, check_tables, findings_table, has_section, plan_runs,
+    recorded_command, recorded_runs, results_table, update_section, write_results,
 };
 use form_rl::ReachAvoidPolicy;
 use serde_json::{Value, json};
@@ -85,10 +85,12 @@ enum Named {
     Runs(Experiment),
     ZeroShot,
     UnknownTasks,
+    LabelNoise,
 }
 
 const ZERO_SHOT: &str = "zero-shot";
 const UNKNOWN_TASKS: &str = "unknown-tasks";
+const LABEL_NOISE: &str = "label-noise";
 
 fn experiment_parser() -> impl TypedValueParser<Value = Named> {
     let named = |name: &str| {
@@ -97,6 +99,7 @@ fn experiment_parser() -> impl TypedValueParser<Value = Named> {
         runs.map(Named::Runs)
             .or((name == ZERO_SHOT).then_some(Named::ZeroShot))
             .or((name == UNKNOWN_TASKS).then_some(Named::UnknownTasks))
+            .or((name == LABEL_NOISE).then_some(Named::LabelNoise))
     };
     let value = |experiment: Experiment| {
         PossibleValue::new(experiment.as_str()).help(match experiment {
@@ -113,7 +116,9 @@ fn experiment_parser() -> impl TypedValueParser<Value = Named> {
         .help("Machines carried out without training, as `form run` does; on its own");
     let unknown_tasks = PossibleValue::new(UNKNOWN_TASKS)
         .help("Machines of unknown tasks learnt by exploring from object to object; on its own");
-    let others = [zero_shot, unknown_tasks];
+    let label_noise = PossibleValue::new(LABEL_NOISE)
+        .help("Training with wrong labels, with and without a tolerance; on its own");
+    let others = [zero_shot, unknown_tasks, label_noise];
     PossibleValuesParser::new(all.map(value).chain(others).collect::<Vec<_>>())
         .try_map(move |name| named(&name).ok_or("unknown experiment"))
 }
@@ -127,6 +132,9 @@ pub fn run(args: &Args) -> Result<Answer> {
     }
     if args.experiments == [Named::UnknownTasks] {
         return unknown_tasks(args);
+    }
+    if args.experiments == [Named::LabelNoise] {
+        return label_noise(args);
     }
     if !args.policy.is_empty() || args.maps.is_some() {
         bail!("--policy and --maps go with zero-shot: no other experiment uses them");
@@ -200,6 +208,7 @@ fn experiments(args: &Args) -> Result<Vec<Experiment>> {
         Named::UnknownTasks => {
             bail!("unknown-tasks has no run folders: give it a command of its own")
         }
+        Named::LabelNoise => bail!("label-noise has no run folders: give it a command of its own"),
     });
     let experiments = named.collect::<Result<Vec<_>>>()?;
     Ok(match experiments.is_empty() {
@@ -306,6 +315,20 @@ fn unknown_tasks(args: &Args) -> Result<Answer> {
     let experiment = UnknownTasks {
         seeds: args.seeds,
         interrupt,
+    };
+    let (runs, complete) = experiment.carry_out(&out, &|line| output::remark(line))?;
+    answer(args, &out, complete, ("runs", json!(runs)))
+}
+
+/// Trains with wrong labels.
+fn label_noise(args: &Args) -> Result<Answer> {
+    if let Some(jobs) = args.jobs {
+        input::use_threads(Some(jobs))?;
+    }
+    let out = (args.out.clone()).unwrap_or_else(|| PathBuf::from("results/label-noise"));
+    let experiment = NoisyRuns {
+        seeds: args.seeds,
+        interrupt: input::interrupt()?,
     };
     let (runs, complete) = experiment.carry_out(&out, &|line| output::remark(line))?;
     answer(args, &out, complete, ("runs", json!(runs)))

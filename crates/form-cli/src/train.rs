@@ -43,6 +43,10 @@ pub struct Args {
     /// How policies see the progress towards a `forall` [default: plane; for the preset paper, bits]
     #[arg(long, value_name = "HOW", value_parser = progress_parser())]
     progress: Option<String>,
+    /// For experiments: in every training step each true atom is missed with this probability, such as 1%, and with the same one a
+    /// wrong atom is added; `--set learning.tolerate=auto` learns a machine nevertheless
+    #[arg(long, value_name = "RATE", value_parser = noise_rate)]
+    label_noise: Option<f64>,
     #[command(flatten)]
     settings: SettingArgs,
     /// Take all settings from a config.toml; without other options this repeats its run
@@ -52,7 +56,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Resume a stopped run; with --iterations N, continue a finished run up to N iterations
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["method", "machine", "preset", "progress", "seed", "layouts", "set", "config", "out"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["method", "machine", "preset", "progress", "label_noise", "seed", "layouts", "set", "config", "out"])]
     resume: Option<PathBuf>,
     #[command(flatten)]
     train_loop: TrainLoopArgs,
@@ -85,6 +89,19 @@ fn describe(method: Method) -> &'static str {
         Method::ReachAvoid => {
             "One policy for every task, trained beforehand; the machine is learnt in seconds"
         }
+    }
+}
+
+/// A rate of noise: `1%` or `0.01`.
+fn noise_rate(text: &str) -> Result<f64, String> {
+    let wanted = "expected a rate from 0% to 50%, such as 1% or 0.01";
+    let rate = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse().map(|percent: f64| percent / 100.0),
+        None => text.parse(),
+    };
+    match rate {
+        Ok(rate) if (0.0..=0.5).contains(&rate) => Ok(rate),
+        _ => Err(wanted.to_owned()),
     }
 }
 
@@ -163,6 +180,7 @@ fn config(args: &Args) -> Result<RunConfig> {
     if let Some(progress) = &args.progress {
         config.set("progress", progress)?;
     }
+    config.label_noise = args.label_noise.unwrap_or(config.label_noise);
     args.settings.apply(&mut config)?;
     Ok(config)
 }

@@ -47,6 +47,6 @@ pub use machine::step_mode::{Compressor, StepMode};
 pub use trace::dataset::{Contradiction, ContradictionReason, Dataset, Origin};
 pub use trace::file::TraceFile;
 pub use trace::recorder::Recorder;
-pub use trace::replay::{Counterexample, ExplainedStep, Replay, explain};
+pub use trace::replay::{Counterexample, ExplainedStep, Misjudged, Replay, explain};
 pub use trace::signature_file::read_signature;
 pub use trace::trace::{Disagreement, Kind, Trace, trace_header};

@@ -52,15 +52,15 @@ impl EventLog {
 /// Reads a CSV file with a header; errors call the file `name`.
 pub fn read_csv_log(name: &str, text: &[u8], options: &EventLogOptions) -> Result<EventLog> {
     let mut reader = csv::ReaderBuilder::new().from_reader(text);
-    let fault = |line: u64, problem: String| Error::Json {
+    let fault = |line: usize, problem: String| Error::Json {
         file: name.to_owned(),
-        line: line as usize,
+        line,
         column: 1,
         problem,
     };
     let headers = reader
         .headers()
-        .map_err(|error| fault(1, error.to_string()))?;
+        .map_err(|error| fault(1, csv_problem(&error)))?;
     let headers = headers.clone();
     let column = |wanted: &String| {
         headers
@@ -86,24 +86,43 @@ pub fn read_csv_log(name: &str, text: &[u8], options: &EventLogOptions) -> Resul
     let outcome = options.outcome.as_ref().map(column).transpose()?;
     let mut cases = Cases::new(options);
     for record in reader.records() {
-        let record = record.map_err(|error| {
-            let line = error.position().map_or(1, csv::Position::line);
-            fault(line, error.to_string())
-        })?;
-        let line = record.position().map_or(1, csv::Position::line);
+        let record =
+            record.map_err(|error| fault(line_of(text, error.position()), csv_problem(&error)))?;
+        let line = || line_of(text, record.position());
         let value = |column: usize| record.get(column).unwrap_or_default().trim();
         if value(case).is_empty() {
             return Err(fault(
-                line,
+                line(),
                 format!("the column `{}` is empty", options.case),
             ));
         }
         let objects: Vec<&str> = objects.iter().map(|column| value(*column)).collect();
         cases
             .add(value(case), value(activity), &objects, outcome.map(value))
-            .map_err(|problem| fault(line, problem))?;
+            .map_err(|problem| fault(line(), problem))?;
     }
     Ok(cases.finish())
+}
+
+/// The line of a record, from 1. The reader's own count is one too low after Windows line ends.
+fn line_of(text: &[u8], position: Option<&csv::Position>) -> usize {
+    let start = position.map_or(0, |position| position.byte() as usize);
+    let start = start.min(text.len());
+    // The record before may have left its line end, and blank lines follow it.
+    let ends = (text[start..].iter()).take_while(|b| matches!(**b, b'\r' | b'\n'));
+    let start = start + ends.count();
+    1 + text[..start].iter().filter(|b| **b == b'\n').count()
+}
+
+/// What is wrong with a record, without the reader's place.
+fn csv_problem(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => format!("{len} fields, but the header has {expected_len}"),
+        csv::ErrorKind::Utf8 { .. } => "not UTF-8 text".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 /// Reads a XES file; errors call the file `name`.
@@ -395,6 +414,24 @@ mod tests {
         assert_eq!(empty.position(), Some((3, 1)), "{empty}");
         let short = csv("case,activity,order,outcome\n1,pay\n");
         assert_eq!(short.position().map(|p| p.0), Some(2), "{short}");
+        // With Windows line ends, a blank line and a quoted line break, lines are counted as editors count them.
+        for (text, line) in [
+            ("case,activity,order,outcome\r\n1,pay,o,\r\n1,,o,\r\n", 3),
+            ("case,activity,order,outcome\r\n1,pay,o,\r\n1,pay\r\n", 3),
+            (
+                "case,activity,order,outcome\r\n\r\n1,\"a\r\nb\",o,\r\n,pay,o,\r\n",
+                5,
+            ),
+        ] {
+            let wrong = csv(text);
+            assert_eq!(wrong.position(), Some((line, 1)), "{wrong}");
+        }
+        assert!(
+            short
+                .to_string()
+                .ends_with("2 fields, but the header has 4"),
+            "{short}"
+        );
         let xes = |text: &str| read_xes_log("l.xes", text.as_bytes(), &options()).unwrap_err();
         assert!(
             xes("<log></log>")

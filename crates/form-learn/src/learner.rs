@@ -121,7 +121,7 @@ impl Learner {
             return Ok(LearnOutcome::Minimal(learnt));
         }
         let budget = Budget::new(limits);
-        if self.problem.vocabulary.len() < self.problem.signature.len() {
+        if self.problem.vocabulary.is_empty() && !self.problem.signature.is_empty() {
             vocabulary(&self.problem.signature, &self.problem.options)?;
         }
         // Either machine has been replayed on all traces by the CEGIS loop.

@@ -6,8 +6,12 @@
 //! `all__p`, that holds in every observation for the objects that a trace does not have. The learner's `forall` atoms are about
 //! it, and lose the prefix in the answer.
 //!
-//! Objects are of one sort if some predicate has them in the same place, directly or through others. The range of a predicate with
-//! one argument is all objects of the trace that are of its sort; that of one with more arguments, its atoms in the trace.
+//! A trace may bring the atoms that can be observed in it, its own signature: then these are the ranges. Else objects are of one
+//! sort if some predicate has them in the same place, directly or through others. The range of a predicate with one argument is then all
+//! objects of the trace that are of its sort; that of one with more arguments, its atoms in the trace. Over an empty range `forall` does
+//! not hold, as the evaluator has it: such a trace gets an atom of `all__p` that is never observed, and that holds in all others.
+//!
+//! Constants that all traces share may keep their names: edges can name them then.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -22,6 +26,8 @@ use crate::window::Window;
 
 /// The prefix of the predicates that `forall` is about.
 const ALL: &str = "all__";
+/// Stands for the objects of an empty range.
+const NOTHING: &str = "nothing__";
 
 /// Traces whose objects have lost their names.
 pub struct LiftedTraces {
@@ -49,11 +55,27 @@ pub struct Lifting {
     signature: Signature,
     /// For each predicate, number of arguments and argument: its sort.
     sorts: HashMap<(Name, usize, usize), usize>,
+    /// Constants that keep their names.
+    shared: BTreeSet<Name>,
     traces: Vec<OwnTrace>,
 }
 
-/// A predicate and the numbers of its arguments, each of a sort.
-type OwnAtom = (Name, Vec<(usize, usize)>);
+/// An argument of an atom.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Argument {
+    /// An object of a sort, by its number in the trace.
+    Numbered(usize, usize),
+    /// A constant that all traces share.
+    Shared(Name),
+    /// No object: it stands for an empty range.
+    Nothing,
+}
+
+/// A predicate and its arguments.
+type OwnAtom = (Name, Vec<Argument>);
+
+/// A predicate and its number of arguments.
+type Family = (Name, usize);
 
 /// A trace over numbered objects.
 struct OwnTrace {
@@ -62,6 +84,25 @@ struct OwnTrace {
     steps: Vec<Vec<OwnAtom>>,
     /// The number of objects of each sort.
     objects: BTreeMap<usize, usize>,
+    /// The atoms that can be observed in it, if it says so.
+    own: Option<BTreeSet<OwnAtom>>,
+}
+
+/// The constants that occur in all these signatures, each a part of one signature.
+pub fn shared_constants<'a>(
+    signature: &Signature,
+    own: impl IntoIterator<Item = &'a AtomSet>,
+) -> BTreeSet<Name> {
+    let mut shared: Option<BTreeSet<Name>> = None;
+    for atoms in own {
+        let constants = atoms.iter().flat_map(|id| signature.atom(id).constants());
+        let constants: BTreeSet<Name> = constants.cloned().collect();
+        shared = Some(match shared {
+            None => constants,
+            Some(shared) => shared.intersection(&constants).cloned().collect(),
+        });
+    }
+    shared.unwrap_or_default()
 }
 
 impl Lifting {
@@ -70,38 +111,61 @@ impl Lifting {
         Self {
             signature: signature.clone(),
             sorts: sorts(signature),
+            shared: BTreeSet::new(),
             traces: Vec::new(),
+        }
+    }
+
+    /// As [`new`](Self::new), and these constants keep their names: see [`shared_constants`].
+    pub fn with_shared(signature: &Signature, mut shared: BTreeSet<Name>) -> Self {
+        shared.retain(|name| !is_replacement(name.as_str()));
+        Self {
+            shared,
+            ..Self::new(signature)
         }
     }
 
     /// Adds a trace.
     pub fn add(&mut self, trace: &Trace) {
+        self.add_trace(trace, None);
+    }
+
+    /// Adds a trace that brings the atoms that can be observed in it.
+    pub fn add_with_signature(&mut self, trace: &Trace, own: &AtomSet) {
+        self.add_trace(trace, Some(own));
+    }
+
+    fn add_trace(&mut self, trace: &Trace, own: Option<&AtomSet>) {
         let mut numbers: HashMap<(usize, &Name), usize> = HashMap::new();
         let mut objects: BTreeMap<usize, usize> = BTreeMap::new();
-        let mut steps = Vec::with_capacity(trace.steps().len());
-        for step in trace.steps() {
-            let mut atoms: Vec<OwnAtom> = Vec::new();
-            for id in step.iter() {
-                let atom = self.signature.atom(id);
-                let constants = atom.constants();
-                let arguments = constants.iter().enumerate().map(|(i, constant)| {
-                    let sort = self.sorts[&(atom.predicate().clone(), constants.len(), i)];
-                    let number = *numbers.entry((sort, constant)).or_insert_with(|| {
-                        let next = objects.entry(sort).or_default();
-                        *next += 1;
-                        *next - 1
-                    });
-                    (sort, number)
+        let mut lifted = |id| -> OwnAtom {
+            let atom = self.signature.atom(id);
+            let constants = atom.constants();
+            let arguments = constants.iter().enumerate().map(|(i, constant)| {
+                if self.shared.contains(constant) {
+                    return Argument::Shared(constant.clone());
+                }
+                let sort = self.sorts[&(atom.predicate().clone(), constants.len(), i)];
+                let number = *numbers.entry((sort, constant)).or_insert_with(|| {
+                    let next = objects.entry(sort).or_default();
+                    *next += 1;
+                    *next - 1
                 });
-                atoms.push((atom.predicate().clone(), arguments.collect()));
-            }
-            steps.push(atoms);
-        }
+                Argument::Numbered(sort, number)
+            });
+            (atom.predicate().clone(), arguments.collect())
+        };
+        let steps = trace.steps().iter();
+        let steps = steps.map(|step| step.iter().map(&mut lifted).collect());
+        let steps = steps.collect();
+        // After the steps: objects have the numbers of their first occurrence there.
+        let own = own.map(|own| own.iter().map(&mut lifted).collect());
         self.traces.push(OwnTrace {
             kind: trace.kind(),
             mode: trace.step_mode(),
             steps,
             objects,
+            own,
         });
     }
 
@@ -119,13 +183,23 @@ impl Lifting {
             .filter(|((_, arity, _), _)| *arity == 1)
             .map(|((predicate, _, _), sort)| (predicate.clone(), *sort))
             .collect();
-        let ranges: Vec<BTreeMap<Name, BTreeSet<OwnAtom>>> = (self.traces.iter())
+        let mut ranges: Vec<BTreeMap<Family, BTreeSet<OwnAtom>>> = (self.traces.iter())
             .map(|trace| trace.ranges(&unary))
             .collect();
-        let mut widest: BTreeMap<Name, BTreeSet<OwnAtom>> = BTreeMap::new();
-        for (predicate, range) in ranges.iter().flatten() {
-            let known = widest.entry(predicate.clone()).or_default();
+        let mut widest: BTreeMap<Family, BTreeSet<OwnAtom>> = BTreeMap::new();
+        for (family, range) in ranges.iter().flatten() {
+            let known = widest.entry(family.clone()).or_default();
             known.extend(range.iter().cloned());
+        }
+        // An empty range has one atom, which is never observed.
+        for (family, widest) in &mut widest {
+            for ranges in &mut ranges {
+                if !ranges.contains_key(family) {
+                    let nothing = (family.0.clone(), vec![Argument::Nothing; family.1]);
+                    widest.insert(nothing.clone());
+                    ranges.insert(family.clone(), BTreeSet::from([nothing]));
+                }
+            }
         }
         let mut atoms: BTreeSet<String> = BTreeSet::new();
         for trace in &self.traces {
@@ -176,25 +250,24 @@ impl Lifting {
 
 impl OwnTrace {
     /// The atoms that `forall` is about, by predicate.
-    fn ranges(&self, unary: &BTreeMap<Name, usize>) -> BTreeMap<Name, BTreeSet<OwnAtom>> {
-        let mut ranges: BTreeMap<Name, BTreeSet<OwnAtom>> = BTreeMap::new();
+    fn ranges(&self, unary: &BTreeMap<Name, usize>) -> BTreeMap<Family, BTreeSet<OwnAtom>> {
+        let mut ranges: BTreeMap<Family, BTreeSet<OwnAtom>> = BTreeMap::new();
+        let mut add = |atom: OwnAtom| {
+            let family = (atom.0.clone(), atom.1.len());
+            if family.1 > 0 {
+                ranges.entry(family).or_default().insert(atom);
+            }
+        };
+        if let Some(own) = &self.own {
+            own.iter().cloned().for_each(add);
+            return ranges;
+        }
         for (predicate, sort) in unary {
             for number in 0..self.objects.get(sort).copied().unwrap_or(0) {
-                let atom = (predicate.clone(), vec![(*sort, number)]);
-                ranges.entry(predicate.clone()).or_default().insert(atom);
+                add((predicate.clone(), vec![Argument::Numbered(*sort, number)]));
             }
         }
-        for atom in self
-            .steps
-            .iter()
-            .flatten()
-            .filter(|atom| !atom.1.is_empty())
-        {
-            ranges
-                .entry(atom.0.clone())
-                .or_default()
-                .insert(atom.clone());
-        }
+        self.steps.iter().flatten().cloned().for_each(add);
         ranges
     }
 }
@@ -202,12 +275,23 @@ impl OwnTrace {
 /// An atom over numbered objects as text.
 fn written(prefix: &str, (predicate, arguments): &OwnAtom) -> String {
     let arguments: Vec<String> = (arguments.iter())
-        .map(|(sort, number)| format!("s{sort}x{number}"))
+        .map(|argument| match argument {
+            Argument::Numbered(sort, number) => format!("s{sort}x{number}"),
+            Argument::Shared(name) => name.to_string(),
+            Argument::Nothing => NOTHING.to_owned(),
+        })
         .collect();
     match arguments.is_empty() {
         true => predicate.to_string(),
         false => format!("{prefix}{predicate}({})", arguments.join(",")),
     }
+}
+
+/// Whether a constant stands for a numbered object, or for none.
+fn is_replacement(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let numbered = (name.strip_prefix('s')).and_then(|rest| rest.split_once('x'));
+    name == NOTHING || numbered.is_some_and(|(sort, number)| is_number(sort) && is_number(number))
 }
 
 /// The sorts of all arguments: union-find over the objects that they share.
@@ -242,23 +326,32 @@ fn sorts(signature: &Signature) -> HashMap<(Name, usize, usize), usize> {
         .collect()
 }
 
-/// The atoms that edges are made of: quantified over all arguments, and propositions.
+/// The atoms that edges are made of: quantified over all arguments, `exists` also over those that are not shared constants;
+/// propositions; and atoms over shared constants.
 pub(crate) fn lifted_vocabulary(signature: &Signature, first_order: bool) -> Vec<LearnableAtom> {
-    let mut predicates: BTreeSet<(Name, usize)> = BTreeSet::new();
-    for atom in signature.atoms() {
-        predicates.insert((atom.predicate().clone(), atom.constants().len()));
+    let is_all = |atom: &GroundAtom| atom.predicate().as_str().starts_with(ALL);
+    let mut patterns: BTreeSet<(bool, Name, Vec<Term>)> = BTreeSet::new();
+    for atom in signature.atoms().iter().filter(|_| first_order) {
+        let constants = atom.constants().iter().enumerate();
+        let variables = constants.clone().map(|(i, _)| Term::Variable(i as u32));
+        let pattern = |terms| (is_all(atom), atom.predicate().clone(), terms);
+        patterns.insert(pattern(variables.collect()));
+        if !is_all(atom) {
+            let terms = constants.map(|(i, constant)| match is_replacement(constant.as_str()) {
+                true => Term::Variable(i as u32),
+                false => Term::Constant(constant.clone()),
+            });
+            patterns.insert(pattern(terms.collect()));
+        }
     }
     let mut vocabulary = Vec::new();
-    for quantifier in [Quantifier::Exists, Quantifier::Forall] {
-        let forall = quantifier == Quantifier::Forall;
-        for (predicate, arity) in (predicates.iter()).filter(|(_, arity)| *arity > 0 && first_order)
-        {
-            if predicate.to_string().starts_with(ALL) != forall {
-                continue;
-            }
-            let terms = (0..*arity).map(|i| Term::Variable(i as u32));
-            let atom = QuantifiedAtom::new(quantifier, predicate.clone(), terms);
-            let atom = atom.expect("it has a variable");
+    for (forall, predicate, terms) in patterns {
+        let quantifier = match forall {
+            true => Quantifier::Forall,
+            false => Quantifier::Exists,
+        };
+        // Atoms without variables follow below.
+        if let Some(atom) = QuantifiedAtom::new(quantifier, predicate, terms) {
             vocabulary.push(LearnableAtom {
                 window: forall
                     .then(|| Window::Count(signature.instances(&atom.literals()[0]).len())),
@@ -269,15 +362,17 @@ pub(crate) fn lifted_vocabulary(signature: &Signature, first_order: bool) -> Vec
             });
         }
     }
-    let is_proposition = |atom: &GroundAtom| atom.constants().is_empty();
-    for (id, atom) in (signature.ids().zip(signature.atoms())).filter(|(_, a)| is_proposition(a)) {
-        vocabulary.push(LearnableAtom {
-            atom: atom.clone().into(),
-            mask: AtomSet::from_iter([id]),
-            window: None,
-            ground: false,
-            cost: 1,
-        });
+    for (id, atom) in signature.ids().zip(signature.atoms()) {
+        let named = |name: &Name| !is_replacement(name.as_str());
+        if !is_all(atom) && atom.constants().iter().all(named) {
+            vocabulary.push(LearnableAtom {
+                atom: atom.clone().into(),
+                mask: AtomSet::from_iter([id]),
+                window: None,
+                ground: !atom.constants().is_empty(),
+                cost: 1,
+            });
+        }
     }
     vocabulary
 }

@@ -191,7 +191,7 @@ fn is_random(task: &str) -> bool {
     task.starts_with("random_")
 }
 
-fn is_equivalent(machine: &Machine, task: &Task) -> Result<bool> {
+pub(crate) fn is_equivalent(machine: &Machine, task: &Task) -> Result<bool> {
     let options = CompareOptions {
         observations: Observations::Single,
         rewards: false,
@@ -310,7 +310,7 @@ fn row(task: &str, choice: &str, runs: &[&UnknownTaskRun]) -> String {
     )
 }
 
-fn median_and_largest(mut values: Vec<f64>, digits: usize) -> String {
+pub(crate) fn median_and_largest(mut values: Vec<f64>, digits: usize) -> String {
     values.sort_by(f64::total_cmp);
     match (values.get(values.len() / 2), values.last()) {
         (Some(middle), Some(largest)) => format!("{middle:.digits$} [{largest:.digits$}]"),

@@ -18,7 +18,7 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=20;
 /// The time limit of one problem.
 const LIMIT: Duration = Duration::from_secs(60);
 
-pub(super) const BENCHMARKS: [Benchmark; 10] = [
+pub(super) const BENCHMARKS: [Benchmark; 22] = [
     row("noise.all-yellow.1"),
     row("noise.all-yellow.2"),
     row("noise.all-yellow.5"),
@@ -28,6 +28,18 @@ pub(super) const BENCHMARKS: [Benchmark; 10] = [
     row("noise.blue-all-yellow-7.1"),
     row("noise.blue-all-yellow-7.2"),
     row("noise.blue-all-yellow-7.5"),
+    row("noise.all-yellow.0.auto"),
+    row("noise.all-yellow.1.auto"),
+    row("noise.all-yellow.2.auto"),
+    row("noise.all-yellow.5.auto"),
+    row("noise.green-but-one.0.auto"),
+    row("noise.green-but-one.1.auto"),
+    row("noise.green-but-one.2.auto"),
+    row("noise.green-but-one.5.auto"),
+    row("noise.blue-all-yellow-7.0.auto"),
+    row("noise.blue-all-yellow-7.1.auto"),
+    row("noise.blue-all-yellow-7.2.auto"),
+    row("noise.blue-all-yellow-7.5.auto"),
     Benchmark {
         name: "noise.orders",
         measure: orders,
@@ -42,13 +54,14 @@ const fn row(name: &'static str) -> Benchmark {
 }
 
 /// Seconds to learn a task's machine from traces of which a percentage has a wrong kind, `noise.TASK.PERCENT`: the median over the
-/// seeds. The note tells how often the machine is that of the figure, and how often the suspects are exactly the flipped traces.
+/// seeds. With `.auto` behind it the tolerance is chosen by description length, else it is the number of wrong traces. The note tells how often the machine is that of the figure, and how often the suspects are exactly the flipped traces.
 fn flipped(name: &str) -> Result<Row> {
     let mut parts = name.split('.').skip(1);
     let (Some(task), Some(percent)) = (parts.next(), parts.next()) else {
         bail!("`{name}` names no task and percentage")
     };
     let percent: usize = percent.parse()?;
+    let auto = parts.next() == Some("auto");
     let task = Task::builtin(task)?;
     let (mut seconds, mut figures, mut exact, mut proven) = (Vec::new(), 0, 0, 0);
     for seed in SEEDS {
@@ -75,7 +88,11 @@ fn flipped(name: &str) -> Result<Row> {
             time: Some(LIMIT),
             ..Limits::default()
         };
-        let learnt = learner.learn_tolerant(Tolerance::AtMost(number as u64), &limits)?;
+        let tolerance = match auto {
+            true => Tolerance::Auto,
+            false => Tolerance::AtMost(number as u64),
+        };
+        let learnt = learner.learn_tolerant(tolerance, &limits)?;
         seconds.push(start.elapsed().as_secs_f64());
         proven += usize::from(matches!(learnt.outcome, LearnOutcome::Minimal(_)));
         let suspects: BTreeSet<usize> = (learnt.suspects.iter())

@@ -12,8 +12,10 @@ use crate::output::{self, count};
 
 /// The time of one try.
 const TRY: Duration = Duration::from_secs(1);
-/// The most traces that are left out to save states, and the most states that a try has for one.
+/// The most traces that are left out to save states.
 const FEW: u64 = 5;
+/// The most states that a try has after a search without proof.
+const QUICK_STATES: usize = 5;
 
 /// Names an option that gives a machine where there is none, or the few traces without which there is a much smaller one.
 pub fn give(
@@ -23,26 +25,18 @@ pub fn give(
     limits: &Limits,
     outcome: &LearnOutcome,
 ) -> Result<()> {
+    let all = (data.traces().len() + data.duplicates().len()) as u64;
+    let few = (all / 100).clamp(1, FEW);
     match outcome {
-        LearnOutcome::Minimal(learnt) if learnt.states >= 3 => {
-            let all = (data.traces().len() + data.duplicates().len()) as u64;
-            let few = (all / 100).clamp(1, FEW);
-            let smaller = quick(limits, learnt.states - 2);
-            let Some(smaller) = tolerant(args, data, options, few, &smaller)? else {
-                return Ok(());
-            };
-            let Some(machine) = smaller.outcome.learnt() else {
-                return Ok(());
-            };
-            let places: Vec<String> = (smaller.suspects.iter())
-                .map(|suspect| data.describe(data.traces()[suspect.trace].0).to_string())
-                .collect();
-            output::remark(&format!(
-                "hint: without {}: {} (see --tolerate {})",
-                places.join(" and "),
-                count(machine.states, "state"),
-                smaller.misjudged
-            ));
+        LearnOutcome::Minimal(learnt) => {
+            let smaller = learnt.states.saturating_sub(2);
+            without_few(args, data, options, few, &quick(limits, smaller))?;
+        }
+        LearnOutcome::Stopped {
+            best: Some(best), ..
+        } => {
+            let smaller = best.states.saturating_sub(2).min(QUICK_STATES);
+            without_few(args, data, options, few, &quick(limits, smaller))?;
         }
         LearnOutcome::Stopped { best: None, .. } => {
             let limits = quick(limits, limits.max_states);
@@ -67,14 +61,48 @@ pub fn give(
                     return say(option, learnt.states);
                 }
             }
-            if let Some(learnt) = tolerant(args, data, options, 1, &limits)?
-                && let Some(learnt) = learnt.outcome.learnt()
-            {
-                return say("--tolerate 1", learnt.states);
+            for tolerated in [1, few] {
+                if let Some(learnt) = tolerant(args, data, options, tolerated, &limits)?
+                    && let Some(machine) = learnt.outcome.learnt()
+                {
+                    return say(
+                        &format!("--tolerate {}", learnt.misjudged.max(1)),
+                        machine.states,
+                    );
+                }
             }
         }
-        _ => {}
+        LearnOutcome::Contradictory(_) => {}
     }
+    Ok(())
+}
+
+/// Names the few traces without which there is a machine within these limits.
+fn without_few(
+    args: &Args,
+    data: &Dataset,
+    options: &Options,
+    few: u64,
+    limits: &Limits,
+) -> Result<()> {
+    if limits.max_states == 0 {
+        return Ok(());
+    }
+    let Some(smaller) = tolerant(args, data, options, few, limits)? else {
+        return Ok(());
+    };
+    let Some(machine) = smaller.outcome.learnt() else {
+        return Ok(());
+    };
+    let places: Vec<String> = (smaller.suspects.iter())
+        .map(|suspect| data.describe(data.traces()[suspect.trace].0).to_string())
+        .collect();
+    output::remark(&format!(
+        "hint: without {}: {} (see --tolerate {})",
+        places.join(" and "),
+        count(machine.states, "state"),
+        smaller.misjudged
+    ));
     Ok(())
 }
 

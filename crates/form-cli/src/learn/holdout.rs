@@ -1,5 +1,7 @@
 //! `form learn --holdout`: traces that are kept back, and how well the learnt machine judges them.
 
+use std::collections::HashMap;
+
 use anyhow::Result;
 use form_core::{Dataset, Origin, Trace};
 use form_learn::LearnOutcome;
@@ -9,9 +11,9 @@ use crate::output::count;
 
 /// How well a machine judges the traces that were kept back.
 pub struct HeldOut {
-    traces: usize,
+    pub traces: usize,
     /// The misjudged ones, by file and line; `None` without a machine.
-    misjudged: Option<Vec<String>>,
+    pub misjudged: Option<Vec<String>>,
 }
 
 /// Keeps a share of the distinct traces back, spread evenly over the files: the same traces in every call.
@@ -19,6 +21,16 @@ pub fn split(data: Dataset, share: f64) -> (Dataset, Vec<(Origin, Trace)>) {
     if share == 0.0 {
         return (data, Vec::new());
     }
+    // The traces at which the share of those so far passes the next whole number.
+    let so_far = |traces: usize| (share * traces as f64).floor() as usize;
+    keep_back(&data, |i| so_far(i + 1) > so_far(i))
+}
+
+/// The data without the distinct traces of these numbers, and these.
+pub fn keep_back(
+    data: &Dataset,
+    is_kept_back: impl Fn(usize) -> bool,
+) -> (Dataset, Vec<(Origin, Trace)>) {
     let mut kept = Dataset::new(data.signature().clone());
     let files = 1
         + (data.traces().iter())
@@ -28,20 +40,18 @@ pub fn split(data: Dataset, share: f64) -> (Dataset, Vec<(Origin, Trace)>) {
     for file in 0..files {
         kept.add_file(data.file_name(Origin { file, line: 1 }));
     }
+    let mut repetitions: HashMap<Origin, Vec<Origin>> = HashMap::new();
+    for (first, again) in data.duplicates() {
+        repetitions.entry(*first).or_default().push(*again);
+    }
     let mut held_out = Vec::new();
     for (i, (origin, trace)) in data.traces().iter().enumerate() {
-        // The traces at which the share of those so far passes the next whole number.
-        let so_far = |traces: usize| (share * traces as f64).floor() as usize;
-        if so_far(i + 1) > so_far(i) {
+        if is_kept_back(i) {
             held_out.push((*origin, trace.clone()));
             continue;
         }
         kept.add(*origin, trace.clone());
-        for (_, again) in data
-            .duplicates()
-            .iter()
-            .filter(|(first, _)| first == origin)
-        {
+        for again in repetitions.get(origin).into_iter().flatten() {
             kept.add(*again, trace.clone());
         }
     }

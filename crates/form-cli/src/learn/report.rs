@@ -4,10 +4,10 @@ use std::path::Path;
 
 use anyhow::Result;
 use form_core::{Contradiction, ContradictionReason, Dataset};
-use form_learn::{LearnOutcome, Round};
+use form_learn::{LearnOutcome, Round, Tolerance};
 use serde_json::json;
 
-use super::{Args, Learning, explanation, stop_name, tolerance};
+use super::{Args, Learning, cross_validation, explanation, stop_name, tolerance};
 use crate::Answer;
 use crate::output::{self, count};
 
@@ -42,6 +42,7 @@ pub fn print(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
         if let Some(held_out) = &result.held_out {
             text += &held_out.to_text();
         }
+        text += &cross_validation::to_text(&result.cross_validation);
         output::print(&text)?;
     }
     Ok(match is_minimal {
@@ -53,7 +54,14 @@ pub fn print(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
 /// What was proven, and from what, as comments of a machine file.
 fn summary(args: &Args, data: &Dataset, result: &Learning) -> String {
     let state_limit = format!("--max-states {}", args.max_states);
-    let proven = result.outcome.describe(&state_limit);
+    let proven = match &result.outcome {
+        LearnOutcome::Minimal(learnt) if is_auto(args) => format!(
+            "{}: proven minimal for {}, which description length chose",
+            learnt.describe_size(),
+            count(learnt.states, "state")
+        ),
+        outcome => outcome.describe(&state_limit),
+    };
     let proven = match &result.tolerant {
         Some(learnt) if learnt.outcome.learnt().is_some() => {
             format!("{proven}, {}", tolerance::misjudged(data, learnt))
@@ -66,6 +74,11 @@ fn summary(args: &Args, data: &Dataset, result: &Learning) -> String {
         count(data.signature().len(), "atom"),
         result.time.as_secs_f64() * 1000.0
     )
+}
+
+/// Whether description length chooses the number of states.
+fn is_auto(args: &Args) -> bool {
+    args.tolerate == Some(Tolerance::Auto)
 }
 
 fn rounds_to_text(rounds: &[Round]) -> String {
@@ -88,6 +101,8 @@ fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json:
         .learnt()
         .map(|learnt| serde_json::from_str::<serde_json::Value>(&learnt.machine.to_json()));
     let lower_bound = match outcome {
+        // Of fewer states nothing is proven then.
+        LearnOutcome::Minimal(_) if is_auto(args) => None,
         LearnOutcome::Minimal(learnt) => Some(learnt.states),
         LearnOutcome::Stopped {
             at_least_states, ..
@@ -127,19 +142,14 @@ fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json:
             "refuted": round.refuted,
         })).collect::<Vec<_>>(),
     });
-    value["lower_bound"] = match outcome {
-        LearnOutcome::Minimal(learnt) => learnt.states.into(),
-        LearnOutcome::Stopped {
-            at_least_states, ..
-        } => (*at_least_states).into(),
-        LearnOutcome::Contradictory(_) => serde_json::Value::Null,
-    };
-    value["proven"] = matches!(outcome, LearnOutcome::Minimal(_)).into();
     if let Some(learnt) = &result.tolerant {
         tolerance::add_json(&mut value, data, learnt);
     }
     if let Some(held_out) = &result.held_out {
         value["holdout"] = held_out.to_json();
+    }
+    if args.cross_validate.is_some() {
+        value["cross_validation"] = cross_validation::to_json(&result.cross_validation);
     }
     if args.explain {
         value["explanation"] = match (outcome.learnt(), &result.explanation) {

@@ -1,30 +1,10 @@
 //! `form learn --tolerate`: how many traces may be misjudged, the table of states and misjudged traces, and the suspects.
 
 use form_core::{Dataset, Kind, Origin};
-use form_learn::{Level, Tolerance, TolerantOutcome};
+use form_learn::{Level, TolerantOutcome};
 use serde_json::{Value, json};
 
 use crate::output::count;
-
-/// Reads `3`, `2%` or `auto`.
-pub fn parse(text: &str) -> Result<Tolerance, String> {
-    let wanted = "expected a number of traces such as 3, a percentage such as 2%, or `auto`";
-    if text == "auto" {
-        return Ok(Tolerance::Auto);
-    }
-    if text.starts_with('-') {
-        return Err(format!("a tolerance is not negative: {wanted}"));
-    }
-    if let Some(percent) = text.strip_suffix('%') {
-        let percent: f64 = percent.trim().parse().map_err(|_| wanted.to_owned())?;
-        if !(0.0..100.0).contains(&percent) {
-            return Err(format!("{text} is not below 100%: {wanted}"));
-        }
-        return Ok(Tolerance::Share(percent / 100.0));
-    }
-    let number = text.parse().map_err(|_| wanted.to_owned())?;
-    Ok(Tolerance::AtMost(number))
-}
 
 /// Reads a percentage such as `20%`, between 0 and 100, as a share.
 pub fn parse_share(text: &str) -> Result<f64, String> {

@@ -111,6 +111,9 @@ fn check_explains_the_first_disagreement() {
         (&first["expected"], &first["reached"]),
         (&"accepted".into(), &"rejected".into())
     );
+    let all = found["disagreements"].as_array().unwrap();
+    let lines: Vec<_> = all.iter().map(|one| &one["line"]).collect();
+    assert_eq!(lines, [3, 4]);
 }
 
 #[test]

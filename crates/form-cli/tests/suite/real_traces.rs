@@ -93,6 +93,11 @@ fn bad_tolerances_are_errors() {
         ),
         ("--holdout 0%", "expected a percentage between"),
         ("--holdout 20", "expected a percentage between"),
+        ("--cross-validate 1", "expected a number of folds"),
+        (
+            "--cross-validate 3 --solver clingo",
+            "--cross-validate needs the built-in solver",
+        ),
     ] {
         let outcome = run(&folder, &format!("learn orders.jsonl {arguments}"));
         assert_eq!(outcome.code, Some(2), "{arguments}: {}", outcome.stdout);
@@ -116,6 +121,44 @@ fn traces_kept_back_are_judged() {
     assert!(kept > 0);
     assert_eq!(kept + value["traces"].as_u64().unwrap(), 9, "{value}");
     assert!(value["holdout"]["misjudged"].is_array(), "{value}");
+}
+
+#[test]
+fn every_row_is_cross_validated() {
+    let folder = folder();
+    let outcome = run(
+        &folder,
+        "learn orders.jsonl --lifted --tolerate 2 --cross-validate 3 --json",
+    );
+    let value: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let rows = value["cross_validation"].as_array().unwrap();
+    assert_eq!(rows.len(), value["levels"].as_array().unwrap().len());
+    for (i, row) in rows.iter().enumerate() {
+        assert_eq!(
+            (&row["states"], &row["traces"]),
+            (&(i + 1).into(), &9.into())
+        );
+        assert_eq!(row["folds"].as_array().unwrap().len(), 3);
+    }
+    // Of two states, the machine of the task: only the wrong line, one distinct trace, is judged otherwise.
+    assert_eq!(rows[1]["misjudged"], 1, "{value}");
+    let text = run(&folder, "learn orders.jsonl --lifted --cross-validate 100").stdout;
+    assert!(text.contains("# cross-validation with 9 folds: "), "{text}");
+}
+
+/// With `auto`, nothing is claimed of machines with fewer states.
+#[test]
+fn a_choice_by_description_length_is_called_so() {
+    let folder = folder();
+    let text = run(&folder, "learn orders.jsonl --lifted --tolerate auto").stdout;
+    assert!(text.contains(", which description length chose"), "{text}");
+    let json = run(
+        &folder,
+        "learn orders.jsonl --lifted --tolerate auto --json",
+    )
+    .stdout;
+    let value: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(value["lower_bound"], Value::Null);
 }
 
 #[test]

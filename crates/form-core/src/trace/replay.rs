@@ -1,5 +1,7 @@
 //! Replaying a machine on trace files of any size, and explaining an inconsistency step by step.
 
+use std::sync::Arc;
+
 use super::file::TraceFile;
 use super::trace::{Disagreement, Kind, Trace, disagreement};
 use crate::error::Result;
@@ -19,6 +21,23 @@ pub struct Replay {
     pub disagreements: u64,
     /// The first of them.
     pub first: Option<Counterexample>,
+    /// All of them, in order.
+    pub misjudged: Vec<Misjudged>,
+}
+
+/// The place of a trace that a machine is inconsistent with.
+#[derive(Clone, Debug)]
+pub struct Misjudged {
+    /// The file's name.
+    pub file: Arc<str>,
+    /// The line in the file.
+    pub line: usize,
+    /// How the trace ended.
+    pub kind: Kind,
+    /// The number of its observations.
+    pub observations: usize,
+    /// The inconsistency.
+    pub disagreement: Disagreement,
 }
 
 /// A trace that a machine is inconsistent with, and its place.
@@ -37,7 +56,7 @@ pub struct Counterexample {
 impl Replay {
     /// Replays the machine on every trace of a file and adds the results to those so far.
     pub fn add(&mut self, machine: &BoundMachine, file: TraceFile) -> Result<()> {
-        let name = file.name().to_owned();
+        let name: Arc<str> = file.name().into();
         let mode = machine.machine().step_mode();
         let what = format!("machine {}", machine.machine().name());
         file.with_mode(mode, &what)?.for_each_block(
@@ -55,7 +74,7 @@ impl Replay {
     fn visit(
         &mut self,
         machine: &BoundMachine,
-        file: &str,
+        file: &Arc<str>,
         line: usize,
         kind: Kind,
         steps: &[AtomSet],
@@ -64,8 +83,15 @@ impl Replay {
         self.steps += steps.len() as u64;
         if let Some(disagreement) = disagreement(machine, kind, steps) {
             self.disagreements += 1;
+            self.misjudged.push(Misjudged {
+                file: file.clone(),
+                line,
+                kind,
+                observations: steps.len(),
+                disagreement,
+            });
             self.first.get_or_insert_with(|| Counterexample {
-                file: file.to_owned(),
+                file: file.to_string(),
                 line,
                 trace: Trace::with_mode(machine.machine().step_mode(), kind, steps.iter().cloned()),
                 disagreement,
@@ -80,6 +106,7 @@ impl Replay {
         self.steps += part.steps;
         self.disagreements += part.disagreements;
         self.first = self.first.take().or(part.first);
+        self.misjudged.extend(part.misjudged);
     }
 }
 

@@ -6,6 +6,7 @@
 mod choices;
 mod presets;
 mod sections;
+mod tolerate;
 mod validate;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +56,10 @@ pub struct RunConfig {
     pub shaping: bool,
     /// The minimum number of samples per update; an agent with fewer waits for more.
     pub least_samples: usize,
+    /// For experiments: in every training step each true atom is missed with this probability, and with the same probability a
+    /// wrong one is observed. Evaluations have the true labels.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub label_noise: f64,
     /// A given machine, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
@@ -98,7 +103,7 @@ impl RunConfig {
                 ),
             };
         }
-        if !place.contains_key(name) && key != "machine" {
+        if !place.contains_key(name) && !OPTIONAL.contains(&key) {
             let known: Vec<&str> = place.keys().map(String::as_str).collect();
             bail!(
                 "unknown setting `{key}`; known settings: {}",
@@ -195,6 +200,13 @@ impl RunConfig {
         }
     }
 }
+
+fn is_zero(rate: &f64) -> bool {
+    *rate == 0.0
+}
+
+/// Settings that a file need not have.
+const OPTIONAL: [&str; 3] = ["machine", "label_noise", "learning.tolerate"];
 
 /// Collects the values of a table by their full keys.
 fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String>) {

@@ -64,6 +64,7 @@ impl RunConfig {
             credit: Credit::Shared,
             shaping: method.assignment_mode() != AssignmentMode::Unaided,
             least_samples: 1024,
+            label_noise: 0.0,
             machine: None,
             evaluation: EvaluationConfig::default(),
             stop: StopConfig {

@@ -1,8 +1,10 @@
 //! The sections of a configuration file: `evaluation`, `stop`, `learning`, `exploration` and `transfer`.
 
+use form_learn::Tolerance;
 use serde::{Deserialize, Serialize};
 
 use super::choices::ExplorationChoice;
+use super::tolerate;
 
 /// The policies that a run starts from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +74,21 @@ pub struct LearningConfig {
     pub cyclic: bool,
     /// The time limit per machine in seconds.
     pub time_limit: u64,
+    /// How many of the kept traces a machine may misjudge: a number, a percentage such as "2%", or "auto". With 0 every trace counts,
+    /// and the traces are counterexamples; else they are a sample of the episodes.
+    #[serde(
+        default = "tolerate::none",
+        skip_serializing_if = "tolerate::is_none",
+        with = "tolerate"
+    )]
+    pub tolerate: Tolerance,
+}
+
+impl LearningConfig {
+    /// How many traces a machine may misjudge, if it may any.
+    pub fn tolerance(&self) -> Option<Tolerance> {
+        (!tolerate::is_none(&self.tolerate)).then_some(self.tolerate)
+    }
 }
 
 impl Default for LearningConfig {
@@ -83,6 +100,7 @@ impl Default for LearningConfig {
             max_disjuncts: 1,
             cyclic: false,
             time_limit: 600,
+            tolerate: tolerate::NONE,
         }
     }
 }

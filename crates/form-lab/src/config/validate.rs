@@ -78,6 +78,7 @@ impl RunConfig {
             }
         }
         self.check_exploration()?;
+        self.check_noise()?;
         if self.learning.explore == 0 {
             bail!("learning.explore = 0: nothing would be observed");
         }
@@ -98,6 +99,23 @@ impl RunConfig {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Wrong labels, and machines that misjudge traces.
+    fn check_noise(&self) -> Result<()> {
+        if !(0.0..=0.5).contains(&self.label_noise) {
+            bail!(
+                "label_noise = {}: it must be between 0 and 0.5",
+                self.label_noise
+            );
+        }
+        let tolerant = self.learning.tolerance().is_some();
+        if self.method == Method::ReachAvoid && (tolerant || self.label_noise > 0.0) {
+            bail!(
+                "label_noise and learning.tolerate do not go with the method reach-avoid, which explores by what it has seen without doubt"
+            );
+        }
+        Ok(())
     }
 
     /// Refuses values that would exhaust memory or time, and NaN.

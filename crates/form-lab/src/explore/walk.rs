@@ -127,6 +127,7 @@ impl Walker {
                 outcome,
                 state,
                 total_reward: f64::from(u8::from(outcome == EpisodeOutcome::Goal)),
+                trace: None,
                 counterexample: None,
             },
             trace,

@@ -195,6 +195,7 @@ impl ReachAvoidPlan {
             outcome: world.outcome(),
             actions,
             state,
+            trace: None,
             counterexample: None,
         })
     }

@@ -53,7 +53,9 @@ pub struct RelearntMachine {
 enum RelearnOutcome {
     /// There is nothing to learn from yet.
     NoGoalYet,
-    /// A machine that is consistent with all traces.
+    /// With a tolerance: the current machine is still the best.
+    SameMachine,
+    /// A machine that is consistent with all traces, or misjudges as few as tolerated.
     Machine(Box<RelearntMachine>),
     /// The learner reached a limit first.
     Stopped(StopReason),
@@ -80,26 +82,34 @@ impl<F: EnvFactory> Trainer<F> {
         if self.exploration.is_some() && self.interrupt.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let counterexamples = self.counterexamples(&rollout.episodes);
-        let refuted = !counterexamples.is_empty() && self.config.method.learns_machine();
+        let refuting = match self.config.learning.tolerance() {
+            None => self.counterexamples(&rollout.episodes),
+            Some(_) => self.refuting_sample(&rollout.episodes),
+        };
+        let refuted = !refuting.is_empty() && self.config.method.learns_machine();
         self.keep(rollout.evidence);
 
         let mut relearnt = None;
         let mut stop_cause = None;
         let mut policies = Vec::new();
+        let mut experience = rollout.experience;
         if refuted {
-            // The experience was collected with a wrong machine: policies learn nothing from it.
-            match timed(&mut timers.learning, || self.relearn(counterexamples))? {
-                RelearnOutcome::NoGoalYet => {}
+            match timed(&mut timers.learning, || self.relearn(refuting))? {
+                RelearnOutcome::NoGoalYet | RelearnOutcome::SameMachine => {}
                 RelearnOutcome::Machine(machine) => {
                     // Only the learner, without new agents and episodes.
                     timers.learning = machine.time;
                     relearnt = Some(*machine);
+                    // It was collected with a wrong machine: policies learn nothing from it.
+                    experience = None;
                 }
                 RelearnOutcome::Stopped(StopReason::Interrupted) => return Ok(None),
                 RelearnOutcome::Stopped(reason) => stop_cause = Some(StopCause::NoMachine(reason)),
             }
-        } else if let Some(experience) = rollout.experience {
+        }
+        if let Some(experience) = experience
+            && stop_cause.is_none()
+        {
             match timed(&mut timers.update, || self.update(number, experience))? {
                 Some(rows) => policies = rows,
                 None => return Ok(None),
@@ -242,9 +252,11 @@ impl<F: EnvFactory> Trainer<F> {
 
     /// Learns the smallest machine consistent with all traces, once one of them reaches the goal or a given machine was wrong.
     fn relearn(&mut self, found: Vec<Trace>) -> Result<RelearnOutcome> {
+        let tolerance = self.config.learning.tolerance();
         let mut new = Vec::new();
         for trace in found {
-            if self.learner.add(&trace).is_some() {
+            // With a tolerance, repeated traces count as often.
+            if tolerance.is_some() || self.learner.add(&trace).is_some() {
                 // Exploration keeps all its traces itself.
                 if self.exploration.is_none() {
                     self.traces.push(trace.clone());
@@ -266,7 +278,16 @@ impl<F: EnvFactory> Trainer<F> {
                 interrupt: Some(self.interrupt.clone()),
                 ..Limits::default()
             };
-            let found = match self.learner.learn(&limits)? {
+            let mut share = 0.0;
+            let outcome = match tolerance {
+                None => self.learner.learn(&limits)?,
+                Some(tolerance) => {
+                    let learnt = self.learn_tolerant(tolerance, &limits)?;
+                    share = learnt.share;
+                    learnt.outcome
+                }
+            };
+            let found = match outcome {
                 LearnOutcome::Minimal(learnt) => (learnt, true),
                 LearnOutcome::Stopped {
                     reason: StopReason::Time | StopReason::Memory,
@@ -281,6 +302,17 @@ impl<F: EnvFactory> Trainer<F> {
                     pairs.len()
                 ),
             };
+            if tolerance.is_some() {
+                let machine = &found.0.machine;
+                if !(machine.edges().iter()).any(|edge| edge.to == machine.accept()) {
+                    // The few goals so far may be mistakes: more must be seen.
+                    return Ok(RelearnOutcome::NoGoalYet);
+                }
+                if self.confirms(&found.0.machine, share) {
+                    return Ok(RelearnOutcome::SameMachine);
+                }
+                break found;
+            }
             match self.refuting(&found.0.machine)? {
                 Some(trace) if self.learner.add(&trace).is_some() => {}
                 _ => break found,

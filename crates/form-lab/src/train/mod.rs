@@ -11,6 +11,7 @@ mod iterate;
 mod policy_reuse;
 mod stop;
 mod timers;
+mod tolerance;
 mod train_state;
 
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use anyhow::{Context, Result};
 use form_core::{Machine, StepMode, Trace};
 use form_env::{Split, Stream, Worlds, generator};
 use form_learn::{Learner, Options};
-use form_rl::{Agent, AgentAssignment, Checkpoint, Game, nothing_known};
+use form_rl::{Agent, AgentAssignment, Checkpoint, Game, LabelNoise, nothing_known};
 
 pub use self::iterate::{Iteration, RelearntMachine};
 pub(crate) use self::policy_reuse::column_maps;
@@ -81,7 +82,7 @@ impl<F: EnvFactory> Trainer<F> {
         let exploration = exploration(&config, &envs, &assignment, &[], None)?;
         Ok(Self {
             exploration,
-            game: game(&config, worlds, assignment)?,
+            game: game(&config, worlds, assignment)?.with_label_noise(label_noise(&config)),
             learner,
             envs,
             agents,
@@ -113,8 +114,8 @@ impl<F: EnvFactory> Trainer<F> {
         if metadata.map_order == MAP_ORDER {
             checkpoint.restore(&mut run.game)?;
         }
-        // With exploration, the learner gets traces as they refute machines.
-        if run.exploration.is_none() {
+        // With exploration, the learner gets traces as they refute machines; with a tolerance, all of them at every call.
+        if run.exploration.is_none() && run.config.learning.tolerance().is_none() {
             for trace in &traces {
                 run.learner.add(trace);
             }
@@ -235,6 +236,11 @@ fn first_machine<F: EnvFactory>(config: &RunConfig, envs: &F, mode: StepMode) ->
         ),
         _ => Ok(nothing_known(mode)?),
     }
+}
+
+fn label_noise(config: &RunConfig) -> Option<LabelNoise> {
+    let (rate, seed) = (config.label_noise, config.seed);
+    (rate > 0.0).then_some(LabelNoise { rate, seed })
 }
 
 fn learner_options(config: &RunConfig) -> Options {

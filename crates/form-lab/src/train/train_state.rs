@@ -13,6 +13,8 @@ use crate::config::RunConfig;
 use crate::evaluate::{EvaluationSummary, Failures};
 use crate::explore::ExplorationState;
 
+use super::tolerance::MisjudgedEpisodes;
+
 /// How far a run has come.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,6 +50,9 @@ pub struct TrainState {
     /// How far exploration has come, for the method `reach-avoid`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) exploration: Option<ExplorationState>,
+    /// What the machine has misjudged since it was learnt, with a tolerance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) misjudged: Option<MisjudgedEpisodes>,
     /// Version 0.1 judged success by the last training episodes. They are read and ignored.
     #[serde(default, rename = "recent", skip_serializing)]
     _recent: VecDeque<bool>,

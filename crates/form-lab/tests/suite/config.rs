@@ -251,3 +251,31 @@ fn the_documentation_has_every_setting_with_its_values() {
             .all(|row| row.len() == 4 && !row[3].is_empty())
     );
 }
+
+/// A tolerance is a number, a percentage or `auto`; a file without one is that of a run without one.
+#[test]
+fn tolerances_and_noise_are_read_and_refused() {
+    let mut config = fast();
+    assert!(!config.to_toml().unwrap().contains("tolerate"));
+    for (value, written) in [("auto", "auto"), ("2%", "2%"), ("3", "3")] {
+        config.set("learning.tolerate", value).unwrap();
+        let text = config.to_toml().unwrap();
+        assert!(
+            text.contains(&format!("tolerate = \"{written}\"")),
+            "{text}"
+        );
+        let read = RunConfig::from_toml(&text, Path::new("c.toml")).unwrap();
+        assert_eq!(read, config);
+    }
+    for wrong in ["-1", "100%", "some"] {
+        let refused = said(config.set("learning.tolerate", wrong));
+        assert!(refused.contains("learning.tolerate"), "{refused}");
+    }
+    config.set("label_noise", "0.01").unwrap();
+    config.check().unwrap();
+    config.label_noise = 0.6;
+    assert!(said(config.check()).contains("label_noise = 0.6"));
+    let mut explorer = RunConfig::new("all-yellow", Method::ReachAvoid, Preset::Fast);
+    explorer.set("learning.tolerate", "auto").unwrap();
+    assert!(said(explorer.check()).contains("do not go with the method reach-avoid"));
+}

@@ -154,3 +154,35 @@ fn losses_that_are_no_numbers_end_the_run() {
         "{error}"
     );
 }
+
+/// With wrong labels, a run with a tolerance goes on, is the same again, and learns from episodes that the machine misjudges too.
+#[test]
+fn wrong_labels_are_tolerated() {
+    let run = || {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = config(folder.path(), Method::Form);
+        config.label_noise = 0.01;
+        config.iterations = 12;
+        config.set("learning.tolerate", "auto").unwrap();
+        let mut run = trainer(config);
+        while run.state().stop_cause.is_none() {
+            run.iterate().unwrap().unwrap();
+        }
+        run
+    };
+    let (one, other) = (run(), run());
+    assert_eq!(one.machine(), other.machine());
+    assert_eq!(one.traces(), other.traces());
+    let machine = one.game().assignment().bound_machine();
+    let misjudged = |trace: &&form_core::Trace| trace.disagreement(machine).is_some();
+    let misjudged = one.traces().iter().filter(misjudged).count();
+    assert!(misjudged > 0 && 2 * misjudged < one.traces().len());
+    assert!(one.state().relearnings > 0);
+    let truth = one.envs().truth().unwrap();
+    assert_eq!(
+        one.machine().states().len(),
+        truth.states().len(),
+        "{}",
+        one.machine()
+    );
+}

@@ -6,6 +6,7 @@
 
 mod description;
 mod soft_cegis;
+mod tolerance;
 
 use std::time::Instant;
 
@@ -26,17 +27,7 @@ use crate::vocabulary::vocabulary;
 use description::Description;
 use soft_cegis::{Fewest, SoftCegis};
 
-/// How many traces a machine may misjudge. Duplicates count as often as they were added.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Tolerance {
-    /// At most this number.
-    AtMost(u64),
-    /// At most this share of the traces, from 0 to 1.
-    Share(f64),
-    /// As many as the first number of states misjudges whose description is shorter than that of the next: the description of the
-    /// machine and of the traces it misjudges.
-    Auto,
-}
+pub use tolerance::Tolerance;
 
 /// The result of learning with a tolerance.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,7 +128,7 @@ impl Learner {
     /// If there were too many atoms, the vocabulary is empty.
     fn check_vocabulary(&self) -> Result<()> {
         let problem = self.problem();
-        if problem.vocabulary.len() < problem.signature.len() {
+        if problem.vocabulary.is_empty() && !problem.signature.is_empty() {
             vocabulary(&problem.signature, &problem.options)?;
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Traces with objects of their own: the learnt machine judges each trace rightly over the objects of that trace.
 
 use form_core::{Kind, Machine, Signature, Trace};
-use form_learn::{LearnOutcome, Learner, Lifting, Limits, Options, unlift};
+use form_learn::{LearnOutcome, Learner, Lifting, Limits, Options, shared_constants, unlift};
 
 use super::problems::{Random, labelled};
 
@@ -117,4 +117,113 @@ fn names_survive_lifting() {
     let reserved = Signature::parse(["all__done(o1)"]).unwrap();
     let error = Lifting::new(&reserved).finish().err().unwrap().to_string();
     assert!(error.contains("`all__done(o1)`"), "{error}");
+}
+
+/// The learnt machine of traces with signatures of their own, over the original predicates.
+fn learn_own(signature: &Signature, traces: &[(&[&str], Trace)], share: bool) -> Machine {
+    let own: Vec<_> = (traces.iter())
+        .map(|(atoms, _)| signature.observation(*atoms).unwrap())
+        .collect();
+    let shared = match share {
+        true => shared_constants(signature, &own),
+        false => Default::default(),
+    };
+    let mut lifting = Lifting::with_shared(signature, shared);
+    for ((_, trace), own) in traces.iter().zip(&own) {
+        lifting.add_with_signature(trace, own);
+    }
+    let lifted = lifting.finish().unwrap();
+    let mut learner = Learner::lifted(&lifted.signature, &Options::default());
+    for trace in &lifted.traces {
+        learner.add(trace);
+    }
+    let LearnOutcome::Minimal(learnt) = learner.learn(&Limits::default()).unwrap() else {
+        panic!("there is a machine")
+    };
+    unlift(&learnt.machine).unwrap()
+}
+
+/// `forall` ranges over the atoms that a trace brings, also over those that are never observed in it.
+#[test]
+fn a_trace_brings_its_own_signature() {
+    let signature = Signature::parse(["shipped(a)", "shipped(b)", "shipped(c)", "end"]).unwrap();
+    let trace = |kind, steps: &[&str]| {
+        let steps = steps
+            .iter()
+            .map(|atom| signature.observation([atom]).unwrap());
+        Trace::new(kind, steps.collect::<Vec<_>>())
+    };
+    let traces: Vec<(&[&str], Trace)> = vec![
+        (&["shipped(a)", "end"], trace(Kind::Goal, &["shipped(a)"])),
+        (
+            &["shipped(a)", "shipped(b)", "end"],
+            trace(Kind::Incomplete, &["shipped(a)", "end", "shipped(a)"]),
+        ),
+        (
+            &["shipped(b)", "shipped(c)", "end"],
+            trace(Kind::Goal, &["shipped(c)", "end", "shipped(b)"]),
+        ),
+        // Nothing to ship: over an empty range `forall` does not hold.
+        (&["end"], trace(Kind::Incomplete, &["end"])),
+    ];
+    let machine = learn_own(&signature, &traces, true);
+    assert_eq!(machine.edges().len(), 1, "{machine}");
+    let formula = machine.edges()[0].formula.to_string();
+    assert_eq!(formula, "forall X. shipped(X)");
+}
+
+/// Constants that all traces share may be named, others may not.
+#[test]
+fn shared_constants_keep_their_names() {
+    let signature = Signature::parse(["at(gate)", "at(p)", "at(q)"]).unwrap();
+    let trace = |kind, atom: &str| Trace::new(kind, [signature.observation([atom]).unwrap()]);
+    let traces: Vec<(&[&str], Trace)> = vec![
+        (&["at(gate)", "at(p)"], trace(Kind::Goal, "at(gate)")),
+        (&["at(gate)", "at(p)"], trace(Kind::Incomplete, "at(p)")),
+        (&["at(gate)", "at(q)"], trace(Kind::Goal, "at(gate)")),
+        (&["at(gate)", "at(q)"], trace(Kind::Incomplete, "at(q)")),
+    ];
+    let machine = learn_own(&signature, &traces, true);
+    assert_eq!(machine.edges()[0].formula.to_string(), "at(gate)");
+}
+
+/// Without own signatures, too: a trace without objects of the sort is no trace in which all of them are shipped.
+#[test]
+fn no_object_is_not_every_object() {
+    let signature = Signature::parse(["created(a)", "shipped(a)", "end"]).unwrap();
+    let trace = |kind, steps: &[&str]| {
+        let steps = steps
+            .iter()
+            .map(|atom| signature.observation([atom]).unwrap());
+        Trace::new(kind, steps.collect::<Vec<_>>())
+    };
+    let traces = [
+        trace(Kind::Goal, &["created(a)", "shipped(a)"]),
+        trace(Kind::Incomplete, &["end"]),
+        trace(Kind::Incomplete, &["created(a)", "end"]),
+    ];
+    let mut lifting = Lifting::new(&signature);
+    traces.iter().for_each(|trace| lifting.add(trace));
+    let lifted = lifting.finish().unwrap();
+    let all: Machine = "initial u0\naccept u1\nu0 -> u1 : forall X. all__shipped(X)"
+        .parse()
+        .unwrap();
+    let bound = all.bind(&lifted.signature).unwrap();
+    for trace in &lifted.traces {
+        assert_eq!(trace.disagreement(&bound), None);
+    }
+}
+
+/// Very many objects in one trace are no more than very many atoms to read.
+#[test]
+fn one_trace_may_have_very_many_objects() {
+    let number = 9000;
+    let atoms: Vec<String> = (0..number).map(|i| format!("done(o{i})")).collect();
+    let signature = Signature::parse(&atoms).unwrap();
+    let steps = |atoms: &[String]| -> Vec<_> {
+        let steps = atoms.iter().map(|atom| signature.observation([atom]));
+        steps.map(Result::unwrap).collect()
+    };
+    let (machine, _) = learn(&signature, &[Trace::new(Kind::Goal, steps(&atoms))]);
+    assert_eq!(machine.edges().len(), 1, "{machine}");
 }

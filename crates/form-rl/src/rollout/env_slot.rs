@@ -1,10 +1,13 @@
 //! One slot of the vectorised environment: a world, the run of its machine, and the agents' trajectories in its episode.
 
+use std::borrow::Cow;
+
 use form_core::{AtomSet, Monitor, Recorder, StateId, StepMode};
 use form_env::{EpisodeOutcome, Worlds};
 
 use super::course::Course;
 use super::game_config::{Credit, GameConfig};
+use super::label_noise::LabelNoise;
 use crate::agents::agent_assignment::{AgentAssignment, AssignmentMode};
 use crate::agents::observation_encoder::MachineState;
 use crate::experience::{ClosedTrajectory, Observation, Steps};
@@ -39,6 +42,8 @@ pub(crate) struct EnvSlot {
     pub(crate) closed: Vec<(usize, ClosedTrajectory)>,
     /// The plan that the reach-avoid policy carries out, where it acts in place of agents.
     pub(super) course: Course,
+    /// Wrong labels, if there are any.
+    noise: Option<LabelNoise>,
 }
 
 /// The effect of a step on the episode.
@@ -64,6 +69,7 @@ impl EnvSlot {
             hidden_state: vec![0.0; hidden_size],
             closed: Vec::new(),
             course: Course::default(),
+            noise: None,
         }
     }
 
@@ -73,7 +79,9 @@ impl EnvSlot {
         assignment: &AgentAssignment,
         worlds: &W,
         world: usize,
+        noise: Option<LabelNoise>,
     ) {
+        self.noise = noise;
         self.monitor.reset(assignment.bound_machine());
         self.recorder = Recorder::with_mode(assignment.machine().step_mode());
         self.actions.clear();
@@ -82,7 +90,20 @@ impl EnvSlot {
         self.trajectories.fill(OpenTrajectory::default());
         self.hidden_state.fill(0.0);
         self.course = Course::default();
-        self.observe(assignment, worlds.labels(world));
+        let labels = self.labels(worlds, world);
+        self.observe(assignment, &labels);
+    }
+
+    /// The labels of the last step, as they are observed.
+    fn labels<'w, W: Worlds>(&self, worlds: &'w W, world: usize) -> Cow<'w, AtomSet> {
+        let labels = worlds.labels(world);
+        match &self.noise {
+            None => Cow::Borrowed(labels),
+            Some(noise) => {
+                let place = (world, worlds.episode(world), self.actions.len());
+                Cow::Owned(noise.observed(labels, worlds.signature(), place))
+            }
+        }
     }
 
     /// Feeds labels to the machine and to the trace; the machine's reward.
@@ -109,14 +130,14 @@ impl EnvSlot {
         world: usize,
         acted: Option<usize>,
     ) -> StepResult {
-        let (labels, outcome) = (worlds.labels(world), worlds.outcome(world));
+        let (labels, outcome) = (self.labels(worlds, world), worlds.outcome(world));
         let before = self.monitor.state();
         // The buffer is cleared when the state changes, but the observation of the agent that leaves includes it.
         let mut seen = None;
         let mut reward = 0.0;
         if !labels.is_empty() || assignment.machine().step_mode() == StepMode::All {
-            seen = Some(self.monitor.seen().union(labels));
-            reward = self.observe(assignment, labels);
+            seen = Some(self.monitor.seen().union(&labels));
+            reward = self.observe(assignment, &labels);
         }
         let state = self.monitor.state();
         let result = self.result(assignment, before, outcome);

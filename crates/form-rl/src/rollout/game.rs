@@ -9,6 +9,7 @@ use rand::{Rng, RngExt};
 use super::env_slot::{EnvSlot, StepResult};
 use super::game_config::{Choice, Episode, GameConfig};
 use super::inference::Inference;
+use super::label_noise::LabelNoise;
 use crate::agents::agent_assignment::AgentAssignment;
 use crate::error::size;
 use crate::experience::{ClosedTrajectory, Experience};
@@ -80,6 +81,7 @@ pub struct Game<W> {
     pub(crate) hidden_size: usize,
     /// The reach-avoid policy, if it acts in place of agents.
     navigator: Option<Navigator>,
+    label_noise: Option<LabelNoise>,
 }
 
 impl<W: Worlds> Game<W> {
@@ -99,16 +101,25 @@ impl<W: Worlds> Game<W> {
             config,
             hidden_size,
             navigator: None,
+            label_noise: None,
         };
         game.begin_all();
         Ok(game)
+    }
+
+    /// The same game with wrong labels, at the start of its episodes.
+    #[must_use]
+    pub fn with_label_noise(mut self, noise: Option<LabelNoise>) -> Self {
+        self.label_noise = noise;
+        self.begin_all();
+        self
     }
 
     fn begin_all(&mut self) {
         self.navigator = self.assignment.policy().cloned().map(Navigator::new);
         self.slots = vec![EnvSlot::new(&self.assignment, self.hidden_size); self.worlds.len()];
         for (world, slot) in self.slots.iter_mut().enumerate() {
-            slot.begin(&self.assignment, &self.worlds, world);
+            slot.begin(&self.assignment, &self.worlds, world, self.label_noise);
         }
         self.inference = self
             .assignment
@@ -357,7 +368,8 @@ impl<W: Worlds> Game<W> {
                 outcome,
                 state,
                 total_reward: slot.total_reward,
-                counterexample: refuted.then_some(trace),
+                counterexample: refuted.then(|| trace.clone()),
+                trace: Some(trace),
             });
         }
         Ok(())
@@ -366,7 +378,7 @@ impl<W: Worlds> Game<W> {
     /// Starts an episode of a world.
     pub(super) fn begin(&mut self, world: usize, episode: u64) -> Result<()> {
         self.worlds.start(world, episode)?;
-        self.slots[world].begin(&self.assignment, &self.worlds, world);
+        self.slots[world].begin(&self.assignment, &self.worlds, world, self.label_noise);
         Ok(())
     }
 
@@ -383,7 +395,7 @@ impl<W: Worlds> Game<W> {
         self.worlds.next_episodes()?;
         for (world, slot) in self.slots.iter_mut().enumerate() {
             if slot.idle {
-                slot.begin(&self.assignment, &self.worlds, world);
+                slot.begin(&self.assignment, &self.worlds, world, self.label_noise);
             }
         }
         Ok(())

@@ -99,6 +99,8 @@ pub struct Episode {
     pub state: StateId,
     /// The sum of all rewards, shaping included.
     pub total_reward: f64,
+    /// What was observed, where it was recorded.
+    pub trace: Option<Trace>,
     /// The trace, if the machine disagreed with the world: a counterexample. The episode was truncated there.
     pub counterexample: Option<Trace>,
 }

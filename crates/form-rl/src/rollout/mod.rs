@@ -5,6 +5,7 @@ pub(crate) mod env_slot;
 pub(crate) mod game;
 pub(crate) mod game_config;
 mod inference;
+pub(crate) mod label_noise;
 pub(crate) mod play;
 #[cfg(test)]
 mod tests;

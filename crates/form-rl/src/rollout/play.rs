@@ -103,13 +103,15 @@ impl<W: Worlds> Game<W> {
         for (world, slot) in self.slots.iter_mut().enumerate() {
             if left[world] > 0 && !slot.actions.is_empty() {
                 slot.idle = true;
+                let outcome = self.worlds.outcome(world);
                 played.push(Episode {
                     world,
                     number: self.worlds.episode(world),
                     actions: std::mem::take(&mut slot.actions),
-                    outcome: self.worlds.outcome(world),
+                    outcome,
                     state: slot.monitor.state(),
                     total_reward: slot.total_reward,
+                    trace: Some(slot.recorder.finish(outcome.kind())),
                     counterexample: None,
                 });
             }

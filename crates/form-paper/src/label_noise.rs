@@ -1,0 +1,245 @@
+//! The joint loop with wrong labels: whether the machine of the task is learnt, and the success then. Not in the paper.
+//!
+//! In every training step each true atom is missed with a probability, and with the same probability a wrong one is observed. Once with
+//! a tolerance, once without.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use form_env::{Split, Task};
+use form_lab::{
+    EvaluationPlan, GridEnvFactory, Method, Preset, RunConfig, Trainer, write_atomically,
+};
+use form_rl::Choice;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::raw_data::{read_lines, write_lines};
+use crate::unknown_tasks::{is_equivalent, median_and_largest};
+
+const TASKS: [&str; 2] = ["all-yellow", "green-but-one"];
+/// Percent of the steps in which an atom is missed, and in which one is added.
+const RATES: [u32; 2] = [1, 2];
+/// Values of `learning.tolerate`.
+const TOLERANCES: [&str; 2] = ["auto", "0"];
+/// A run that has taken this many steps is over.
+const MOST_STEPS: u64 = 6_000_000;
+/// Episodes per evaluation.
+const EPISODES: usize = 500;
+const RAW: &str = "runs.jsonl";
+const TABLES: &str = "results.md";
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NoisyRun {
+    /// The task.
+    pub task: String,
+    /// Percent of the steps in which an atom is missed, and in which one is added.
+    pub percent: u32,
+    /// The value of `learning.tolerate`.
+    pub tolerate: String,
+    /// The seed.
+    pub seed: u64,
+    /// Why the run was over.
+    pub stopped: String,
+    /// Steps until the last machine.
+    pub steps_to_final_machine: Option<u64>,
+    /// Steps in all.
+    pub steps: u64,
+    /// Machines learnt.
+    pub machines: u64,
+    /// The number of kept traces.
+    pub traces: u64,
+    /// Whether the last machine does the same as the task's own, one atom at a time.
+    pub equivalent: bool,
+    /// Success with true labels, on the maps of the training.
+    pub success: f64,
+    /// Seconds, with the other runs beside it.
+    pub seconds: f64,
+}
+
+/// The experiment.
+#[derive(Debug)]
+pub struct NoisyRuns {
+    /// The number of seeds, from 1.
+    pub seeds: u64,
+    /// Stops the work when it is set.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+/// One run to make.
+#[derive(Clone, Copy)]
+struct Planned {
+    task: &'static str,
+    percent: u32,
+    tolerate: &'static str,
+    seed: u64,
+}
+
+impl Planned {
+    fn is(&self, run: &NoisyRun) -> bool {
+        (self.task, self.percent, self.tolerate) == (&run.task, run.percent, &run.tolerate)
+            && self.seed == run.seed
+    }
+}
+
+impl NoisyRuns {
+    /// Makes all runs that the folder does not have, keeps each there, and writes the table when all are made. Returns the runs, and
+    /// whether they are all.
+    pub fn carry_out(
+        &self,
+        folder: &Path,
+        say: &(dyn Fn(&str) + Sync),
+    ) -> Result<(Vec<NoisyRun>, bool)> {
+        let all = plan(self.seeds);
+        let kept = read_lines(&folder.join(RAW))?;
+        let missing: Vec<&Planned> = (all.iter())
+            .filter(|planned| !kept.iter().any(|run| planned.is(run)))
+            .collect();
+        let runs = Mutex::new(kept);
+        (missing.par_iter()).try_for_each(|planned| -> Result<()> {
+            let run = self.make(planned);
+            let run = run.with_context(|| format!("{}, seed {}", planned.task, planned.seed))?;
+            let (Some(run), Ok(mut runs)) = (run, runs.lock()) else {
+                return Ok(());
+            };
+            say(&format!(
+                "{}, {} %, tolerate {}, seed {}: {} after {} steps and {:.0} s, machine of the task: {}, success {:.1} %",
+                run.task,
+                run.percent,
+                run.tolerate,
+                run.seed,
+                run.stopped,
+                run.steps,
+                run.seconds,
+                if run.equivalent { "yes" } else { "no" },
+                100.0 * run.success,
+            ));
+            runs.push(run);
+            // In the order of the plan, whichever was done first.
+            runs.sort_by_cached_key(|run| all.iter().position(|planned| planned.is(run)));
+            write_lines(&folder.join(RAW), runs.iter())
+        })?;
+        let runs = runs.into_inner().unwrap_or_default();
+        let complete = !self.interrupt.load(Ordering::Relaxed);
+        if complete {
+            let text = noisy_runs_table(&runs, self.seeds);
+            write_atomically(&folder.join(TABLES), text.as_bytes())?;
+        }
+        Ok((runs, complete))
+    }
+
+    /// One run; nothing if it was interrupted.
+    fn make(&self, planned: &Planned) -> Result<Option<NoisyRun>> {
+        let task = Arc::new(Task::builtin(planned.task)?);
+        let mut config = RunConfig::new(planned.task, Method::Form, Preset::Fast);
+        config.seed = planned.seed;
+        config.label_noise = f64::from(planned.percent) / 100.0;
+        config.set("learning.tolerate", planned.tolerate)?;
+        config.set("learning.time_limit", "60")?;
+        let start = Instant::now();
+        let envs = GridEnvFactory::of(task.clone(), &config);
+        let mut trainer = Trainer::new(config, envs, self.interrupt.clone())?;
+        let mut stopped = None;
+        while trainer.state().stop_cause.is_none() && trainer.state().steps < MOST_STEPS {
+            match trainer.iterate() {
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(None),
+                // Without a tolerance: traces that contradict each other.
+                Err(error) => {
+                    stopped = Some(error.to_string());
+                    break;
+                }
+            }
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        let success = trainer.evaluate(&EvaluationPlan {
+            split: Split::Training,
+            episodes: EPISODES,
+            choice: Choice::Sample,
+            seed: planned.seed,
+        })?;
+        let state = trainer.state();
+        let cause = state.stop_cause.as_ref().map(|cause| cause.as_str());
+        Ok(Some(NoisyRun {
+            task: planned.task.to_owned(),
+            percent: planned.percent,
+            tolerate: planned.tolerate.to_owned(),
+            seed: planned.seed,
+            stopped: stopped.unwrap_or_else(|| cause.unwrap_or("out of steps").to_owned()),
+            steps_to_final_machine: state.steps_to_final_machine,
+            steps: state.steps,
+            machines: state.relearnings,
+            traces: state.traces,
+            equivalent: is_equivalent(trainer.machine(), &task)?,
+            success: success.success,
+            seconds,
+        }))
+    }
+}
+
+fn plan(seeds: u64) -> Vec<Planned> {
+    let mut plan = Vec::new();
+    for task in TASKS {
+        for percent in RATES {
+            for tolerate in TOLERANCES {
+                plan.extend((1..=seeds).map(|seed| Planned {
+                    task,
+                    percent,
+                    tolerate,
+                    seed,
+                }));
+            }
+        }
+    }
+    plan
+}
+
+/// The table of all runs.
+pub fn noisy_runs_table(runs: &[NoisyRun], seeds: u64) -> String {
+    let mut text = format!(
+        "# Training with wrong labels\n\nMade by `form reproduce label-noise --seeds {seeds}`: method form, preset fast, at most {MOST_STEPS} steps per run.\n\n\
+         | task | noise per step | learning.tolerate | runs | machine of the task | success, mean | lowest | machines | steps until the last one | steps | seconds |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|\n"
+    );
+    for planned in plan(1) {
+        let like = |run: &&NoisyRun| {
+            Planned {
+                seed: run.seed,
+                ..planned
+            }
+            .is(run)
+        };
+        let of: Vec<&NoisyRun> = runs.iter().filter(like).collect();
+        let numbers = |value: &dyn Fn(&NoisyRun) -> Option<u64>| -> Vec<f64> {
+            let found = of.iter().filter_map(|run| value(run));
+            found.map(|value| value as f64).collect()
+        };
+        let success = of.iter().map(|run| run.success);
+        let mean = success.clone().sum::<f64>() / of.len().max(1) as f64;
+        text += &format!(
+            "| {} | {} % | {} | {} | {} | {:.1} % | {:.1} % | {} | {} | {} | {} |\n",
+            planned.task,
+            planned.percent,
+            planned.tolerate,
+            of.len(),
+            of.iter().filter(|run| run.equivalent).count(),
+            100.0 * mean,
+            100.0 * success.reduce(f64::min).unwrap_or(0.0),
+            median_and_largest(numbers(&|run| Some(run.machines)), 0),
+            median_and_largest(numbers(&|run| run.steps_to_final_machine), 0),
+            median_and_largest(numbers(&|run| Some(run.steps)), 0),
+            median_and_largest(of.iter().map(|run| run.seconds).collect(), 0),
+        );
+    }
+    text += &format!(
+        "\nIn every training step each true atom is missed with the probability of the second column, and with the same probability an atom \
+         is added that need not be true. Success is measured with true labels, in {EPISODES} episodes per run on the maps of the training. \
+         Machines, steps and seconds are medians, with the largest in brackets. Without a tolerance (0) a run ends where traces contradict \
+         each other, or where no machine within the limits is consistent with them.\n"
+    );
+    text
+}
