@@ -163,7 +163,7 @@ impl NoisyRuns {
             seed: planned.seed,
         })?;
         let state = trainer.state();
-        let cause = state.stop_cause.as_ref().map(|cause| cause.as_str());
+        let cause = state.stop_cause.as_ref().map(form_lab::StopCause::as_str);
         Ok(Some(NoisyRun {
             task: planned.task.to_owned(),
             percent: planned.percent,
