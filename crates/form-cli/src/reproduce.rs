@@ -127,6 +127,15 @@ pub fn run(args: &Args) -> Result<Answer> {
     if args.check {
         return check(args);
     }
+    let has_runs = |named: &Named| matches!(named, Named::Runs(_));
+    if let [only] = &args.experiments[..]
+        && !has_runs(only)
+        && (args.budget.is_some() || !args.set.is_empty() || args.update.is_some())
+    {
+        bail!(
+            "--budget, --set and --update go with experiments that have run folders, which zero-shot and unknown-tasks have not"
+        );
+    }
     if args.experiments == [Named::ZeroShot] {
         return zero_shot(args);
     }

@@ -39,7 +39,8 @@ impl RunConfig {
                 fall: 0.0,
             },
             learning: LearningConfig {
-                time_limit: 60,
+                // Where the learner takes longer, exploration goes on with queries.
+                time_limit: 2,
                 ..self.learning
             },
             iterations: 2000,

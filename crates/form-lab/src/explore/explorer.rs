@@ -9,6 +9,7 @@ use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use super::hypotheses::{Attempts, Hypotheses};
+use super::queries::QueryState;
 use super::shrinking::Shrinking;
 use crate::config::ExplorationChoice;
 
@@ -49,6 +50,9 @@ pub(crate) struct ExplorationState {
     pub(super) shrinking: Shrinking,
     /// How often the hypotheses beside the present machine were put to the test.
     pub(super) attempts: Attempts,
+    /// The queries, once the learner has had no machine in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) queries: Option<QueryState>,
 }
 
 /// What an episode is for.
@@ -62,6 +66,20 @@ pub(crate) struct EpisodePlan {
     pub(crate) variation: Option<usize>,
     /// Whether the walk is over after the probe, and the machine does not end it before.
     pub(crate) only_probe: bool,
+    /// Whether the walk is over as soon as something else is observed.
+    pub(crate) exactly: bool,
+}
+
+impl EpisodePlan {
+    /// The plan to observe this and nothing else.
+    pub(crate) fn query(word: Vec<AtomSet>) -> Self {
+        Self {
+            probe: word.into(),
+            only_probe: true,
+            exactly: true,
+            ..Self::default()
+        }
+    }
 }
 
 impl Explorer {
@@ -176,6 +194,9 @@ impl Explorer {
         let mut sensible = |observation: &&AtomSet| match () {
             () if *observation == monitor.newest() => false,
             () if self.can_accept => !self.is_fatal(monitor, observation),
+            () if !self.machine.machine().edges().is_empty() => {
+                !self.is_fatal(monitor, observation) || random.random_bool(DARING)
+            }
             () => random.random_bool(self.survival(observation)),
         };
         let mut candidates: Vec<&AtomSet> = observations.iter().filter(&mut sensible).collect();
@@ -212,6 +233,11 @@ impl Explorer {
             let (to, _) = self.machine.outcome(edge);
             self.machine.machine().status(to) == MachineStatus::Rejected
         })
+    }
+
+    /// Whether the machine can accept: a goal is known then.
+    pub(crate) fn can_accept(&self) -> bool {
+        self.can_accept
     }
 
     /// The machine that is explored.

@@ -2,26 +2,32 @@
 //!
 //! A walk visits objects one after the other, each reached by the reach-avoid policy, and ends as a trace. While no goal is known,
 //! walks wander. `shrinking` finds out what it took to reach a goal or a dead end. With a machine, `hypotheses` holds what the traces leave
-//! open and probes it. `explorer` chooses, `walk` carries the choice out in a world.
+//! open and probes it. `queries` takes over where the learner has no machine in time. `explorer` chooses, `walk` carries the choice out in a
+//! world.
 
 mod explorer;
 mod hypotheses;
+mod queries;
 mod shrinking;
 mod walk;
 
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use form_core::{Atom, BoundMachine, Kind, Trace};
+use form_core::{Atom, AtomSet, BoundMachine, Kind, Machine, Quantifier, Signature, Trace};
 use form_env::{Random, Worlds};
 use form_learn::learnable_atoms;
 use form_rl::{Navigator, ReachAvoidPolicy};
 
 pub(crate) use self::explorer::ExplorationState;
 
-use self::explorer::Explorer;
+use self::explorer::{EpisodePlan, Explorer};
+use self::queries::{Queries, QueryState};
 use self::walk::{Walked, Walker};
-use crate::config::{ExplorationConfig, RunConfig};
+use crate::config::{ExplorationChoice, ExplorationConfig, RunConfig};
+
+/// After how many different dead ends without a goal queries begin.
+const MANY_DEAD_ENDS: usize = 100;
 
 /// The exploration of a run, in a world of its own.
 #[derive(Debug)]
@@ -34,6 +40,8 @@ pub(crate) struct Exploration<W> {
     /// All different traces so far, in order.
     traces: Vec<Trace>,
     state: ExplorationState,
+    /// Queries, once the learner has had no machine in time.
+    queries: Option<Queries>,
 }
 
 impl<W: Worlds> Exploration<W> {
@@ -52,32 +60,92 @@ impl<W: Worlds> Exploration<W> {
             );
         }
         let vocabulary = learnable_atoms(worlds.signature(), true)?;
-        Ok(Self {
+        let signature = worlds.signature();
+        let kinds = kinds(&vocabulary, signature);
+        let queries = (state.queries.clone()).map(|state| Queries::new(state, &traces, kinds));
+        let choice = choice(config, queries.as_ref());
+        let mut exploration = Self {
             walker: Walker::new(Navigator::new(policy)),
-            explorer: Explorer::new(config.choice, machine, &vocabulary, &traces),
+            explorer: Explorer::new(choice, machine, &vocabulary, &traces),
             config: config.clone(),
             worlds,
             vocabulary,
             traces,
             state,
-        })
+            queries,
+        };
+        exploration.avoid_dead_ends()?;
+        Ok(exploration)
+    }
+
+    /// All different traces so far, in order.
+    pub(crate) fn traces(&self) -> &[Trace] {
+        &self.traces
+    }
+
+    /// Goes on without the learner, which has no machine in time: walks ask for one move after the other. Whether walks are chosen for what
+    /// they tell, so that this is possible.
+    pub(crate) fn begin_queries(&mut self) -> bool {
+        if self.config.choice != ExplorationChoice::Disagreement {
+            return false;
+        }
+        let kinds = kinds(&self.vocabulary, self.worlds.signature());
+        let mut queries = Queries::new(QueryState::default(), &self.traces, kinds);
+        queries.advance();
+        self.queries = Some(queries);
+        true
+    }
+
+    /// While no goal is known: explores with what queries have found out about dead ends.
+    fn avoid_dead_ends(&mut self) -> Result<()> {
+        if let Some(queries) = self.queries.as_ref().filter(|queries| !queries.are_open())
+            && !self.knows_goal()
+        {
+            let signature = self.worlds.signature();
+            let machine = queries.machine(&self.vocabulary, signature)?;
+            if machine != *self.explorer.machine().machine() {
+                let machine = Arc::new(machine.bind(signature)?);
+                self.follow((&machine, false));
+            }
+        }
+        Ok(())
+    }
+
+    fn knows_goal(&self) -> bool {
+        self.traces.iter().any(|trace| trace.kind() == Kind::Goal)
+    }
+
+    /// The machine that queries have found, if it is another one than before.
+    pub(crate) fn found_machine(&self) -> Result<Option<Machine>> {
+        let found = (self.queries.as_ref())
+            .filter(|queries| !queries.are_open() && !self.state.shrinking.is_active());
+        let Some(queries) = found.filter(|_| self.knows_goal()) else {
+            return Ok(None);
+        };
+        let machine = queries.machine(&self.vocabulary, self.worlds.signature())?;
+        Ok(Some(machine).filter(|machine| machine != self.explorer.machine().machine()))
     }
 
     /// Goes on with a new machine; the flag tells whether it can accept.
     pub(crate) fn follow(&mut self, machine: (&Arc<BoundMachine>, bool)) {
-        let (choice, vocabulary) = (self.config.choice, &self.vocabulary);
-        self.explorer = Explorer::new(choice, machine, vocabulary, &self.traces);
+        let choice = choice(&self.config, self.queries.as_ref());
+        self.explorer = Explorer::new(choice, machine, &self.vocabulary, &self.traces);
         self.state.attempts.clear();
     }
 
     /// What a checkpoint keeps.
-    pub(crate) fn state(&self) -> &ExplorationState {
-        &self.state
+    pub(crate) fn state(&self) -> ExplorationState {
+        let mut state = self.state.clone();
+        state.queries = self.queries.as_ref().map(|queries| queries.state().clone());
+        state
     }
 
     /// Whether a walk is known that could refute the machine.
     pub(crate) fn has_open_questions(&self) -> bool {
-        self.explorer.has_open_questions(&self.state)
+        match &self.queries {
+            Some(queries) => queries.are_open(),
+            None => self.explorer.has_open_questions(&self.state),
+        }
     }
 
     /// Walks until the machine is refuted, `go_on` says no, or the episodes of an iteration are over. `first` is the number of the
@@ -93,26 +161,34 @@ impl<W: Worlds> Exploration<W> {
             if !go_on() {
                 break;
             }
+            if self.queries.is_none() && self.is_lost() {
+                self.begin_queries();
+                self.avoid_dead_ends()?;
+            }
             self.worlds.start(0, number)?;
-            let (state, traces) = (&mut self.state, &self.traces);
+            let (state, traces, queries) = (&mut self.state, &self.traces, &mut self.queries);
             let mut walked = self.walker.walk(
                 &mut self.worlds,
                 &mut self.explorer,
                 random,
-                |explorer, observations, random| explorer.plan(state, traces, observations, random),
+                |explorer, observations, random| {
+                    let queries = queries.as_mut().filter(|_| !state.shrinking.is_active());
+                    match queries.and_then(Queries::walk) {
+                        Some(word) => EpisodePlan::query(word),
+                        None => explorer.plan(state, traces, observations, random),
+                    }
+                },
             )?;
             let number = self.add(&walked.trace);
-            let machine = self.explorer.machine();
-            // Without a goal no machine is learnt: dead ends are remembered, and the walks go on.
-            let learnable = self.traces.iter().any(|trace| trace.kind() == Kind::Goal);
-            let refutes = learnable && walked.trace.disagreement(machine).is_some();
-            let found = match self.state.shrinking.is_active() {
-                true => (self.state.shrinking).add(&self.traces, number, refutes),
-                false if refutes => {
-                    self.state.shrinking.begin(&self.traces, number);
-                    Some(number).filter(|_| !self.state.shrinking.is_active())
+            let found = match self.queries.is_some() {
+                true => {
+                    if self.ask_further(&walked.trace, number)? {
+                        walks.push(walked);
+                        break;
+                    }
+                    None
                 }
-                false => None,
+                false => self.counterexample(&walked.trace, number),
             };
             walked.episode.counterexample = found.map(|number| self.traces[number].clone());
             walks.push(walked);
@@ -123,14 +199,73 @@ impl<W: Worlds> Exploration<W> {
         Ok(walks)
     }
 
+    /// Takes a walk into account while queries are asked; whether there is a new machine.
+    fn ask_further(&mut self, trace: &Trace, number: usize) -> Result<bool> {
+        let first_goal = trace.kind() == Kind::Goal && !self.explorer.can_accept();
+        if first_goal || self.state.shrinking.is_active() {
+            self.counterexample(trace, number);
+        }
+        if let Some(queries) = &mut self.queries
+            && !self.state.shrinking.is_active()
+            && !queries.advance()
+        {
+            self.avoid_dead_ends()?;
+            return Ok(self.found_machine()?.is_some());
+        }
+        Ok(false)
+    }
+
+    /// Whether many walks have come to dead ends and none to a goal.
+    fn is_lost(&self) -> bool {
+        let dead_ends = self.traces.iter().filter(|one| one.kind() == Kind::DeadEnd);
+        !self.knows_goal() && dead_ends.count() >= MANY_DEAD_ENDS
+    }
+
+    /// The counterexample that a walk has brought, when nothing can be left out of it any more.
+    fn counterexample(&mut self, trace: &Trace, number: usize) -> Option<usize> {
+        // Without a goal no machine is learnt: dead ends are remembered, and the walks go on.
+        let refutes = self.knows_goal() && trace.disagreement(self.explorer.machine()).is_some();
+        let shrinking = &mut self.state.shrinking;
+        match shrinking.is_active() {
+            true => shrinking.add(&self.traces, number, refutes),
+            false if refutes => {
+                shrinking.begin(&self.traces, number);
+                Some(number).filter(|_| !shrinking.is_active())
+            }
+            false => None,
+        }
+    }
+
     /// The number of a trace, which is kept if it is new.
     fn add(&mut self, trace: &Trace) -> usize {
         if let Some(known) = self.traces.iter().position(|known| known == trace) {
             return known;
         }
         self.explorer.add(trace);
+        if let Some(queries) = &mut self.queries {
+            queries.add(trace);
+        }
         self.traces.push(trace.clone());
         self.traces.len() - 1
+    }
+}
+
+/// What the `forall`s of a vocabulary range over.
+fn kinds(vocabulary: &[Atom], signature: &Signature) -> Vec<AtomSet> {
+    let range = |atom: &Atom| match atom {
+        Atom::Quantified(atom) if atom.quantifier() == Quantifier::Forall => {
+            Some(signature.instances(atom))
+        }
+        _ => None,
+    };
+    vocabulary.iter().filter_map(range).collect()
+}
+
+/// How the next object is chosen: with queries, nothing else is probed.
+fn choice(config: &ExplorationConfig, queries: Option<&Queries>) -> ExplorationChoice {
+    match queries {
+        Some(_) => ExplorationChoice::Counts,
+        None => config.choice,
     }
 }
 

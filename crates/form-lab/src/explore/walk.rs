@@ -39,6 +39,8 @@ struct Progress {
     /// Observations towards acceptance.
     advanced: usize,
     plan: EpisodePlan,
+    /// The last observation that was asked for by the plan.
+    asked: Option<AtomSet>,
 }
 
 impl Walker {
@@ -67,6 +69,7 @@ impl Walker {
             actions: Vec::new(),
             advanced: 0,
             plan: plan(explorer, &observations, random),
+            asked: None,
         };
         so_far.recorder.observe(worlds.labels(0));
         so_far.monitor.observe(&machine, worlds.labels(0));
@@ -174,7 +177,16 @@ impl Progress {
         observations: &[AtomSet],
         random: &mut Random,
     ) -> Option<Target> {
+        if self.plan.exactly
+            && self
+                .asked
+                .as_ref()
+                .is_some_and(|last| last != self.monitor.newest())
+        {
+            return None;
+        }
         if let Some(first) = self.plan.probe.pop_front() {
+            self.asked = Some(first.clone());
             return Some(Target::Observation(first));
         }
         if self.plan.only_probe {

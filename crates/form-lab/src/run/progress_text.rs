@@ -15,7 +15,9 @@ pub(super) fn snapshot<A: EnvFactory>(
     let random = trainer.random_success()?;
     let machine = trainer.machine();
     let signature = trainer.game().assignment().bound_machine().signature();
-    let last = trainer.state().evaluations.last;
+    // The success of an earlier machine says nothing about this one.
+    let since = trainer.state().machine_since;
+    let last = (trainer.state().evaluations.last).filter(|last| last.iteration >= since);
     Ok(Snapshot {
         iteration: iteration.metrics.iteration,
         steps: iteration.metrics.steps,
@@ -54,16 +56,19 @@ pub(super) fn stalled(iteration: u64, stalled: &Stalled) -> String {
 
 /// A new machine.
 pub(super) fn machine<A: EnvFactory>(trainer: &Trainer<A>, learnt: &RelearntMachine) -> String {
-    let proven = match learnt.minimal {
-        true => "proven minimal",
-        false => "the best within the time limit",
+    let traces = counted(trainer.traces().len() as u64, "trace");
+    let milliseconds = 1000.0 * learnt.time.as_secs_f64();
+    let how = match (learnt.by_queries, learnt.minimal) {
+        (true, _) => format!("found by queries, {traces}, not minimal"),
+        (_, true) => format!("learnt from {traces} in {milliseconds:.1} ms, proven minimal"),
+        _ => {
+            format!("learnt from {traces} in {milliseconds:.1} ms, the best within the time limit")
+        }
     };
     let mut text = format!(
-        "iteration {}: machine {:03} learnt from {} in {:.1} ms, {proven}",
+        "iteration {}: machine {:03} {how}",
         trainer.state().iteration,
         trainer.state().relearnings,
-        counted(trainer.traces().len() as u64, "trace"),
-        1000.0 * learnt.time.as_secs_f64()
     );
     for policy in &learnt.reused {
         if let Some(from) = &policy.from {

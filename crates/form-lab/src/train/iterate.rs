@@ -13,6 +13,7 @@ use form_rl::{AssignmentMode, Episode, Experience, PpoReport};
 use super::timers::{Timers, timed};
 use super::{PolicyReuse, Purpose, Stalled, StopCause, Trainer, agents_for, stream};
 use crate::env_factory::EnvFactory;
+use crate::explore::Exploration;
 use crate::game_setup::assignment;
 use crate::metrics::{MetricsRow, PoliciesRow, TimingsRow};
 use crate::play_callback::PlayCallback;
@@ -41,6 +42,8 @@ pub struct RelearntMachine {
     pub machine: Machine,
     /// Whether it is proven minimal.
     pub minimal: bool,
+    /// Whether queries found it, and not the learner.
+    pub by_queries: bool,
     /// The counterexamples that were new.
     pub counterexamples: Vec<Trace>,
     /// How long the learner took.
@@ -68,8 +71,6 @@ struct Rollout {
     experience: Option<Vec<Experience>>,
     /// Environment steps in all worlds together.
     steps: usize,
-    /// Traces that are kept though the machine agrees with them: those of exploration, all of which are evidence.
-    evidence: Vec<Trace>,
 }
 
 impl<F: EnvFactory> Trainer<F> {
@@ -87,7 +88,6 @@ impl<F: EnvFactory> Trainer<F> {
             Some(_) => self.refuting_sample(&rollout.episodes),
         };
         let refuted = !refuting.is_empty() && self.config.method.learns_machine();
-        self.keep(rollout.evidence);
 
         let mut relearnt = None;
         let mut stop_cause = None;
@@ -104,10 +104,17 @@ impl<F: EnvFactory> Trainer<F> {
                     experience = None;
                 }
                 RelearnOutcome::Stopped(StopReason::Interrupted) => return Ok(None),
-                RelearnOutcome::Stopped(reason) => stop_cause = Some(StopCause::NoMachine(reason)),
+                RelearnOutcome::Stopped(reason) => {
+                    let queries = self.exploration.as_mut().map(Exploration::begin_queries);
+                    if queries != Some(true) {
+                        stop_cause = Some(StopCause::NoMachine(reason));
+                    }
+                }
             }
         }
-        if let Some(experience) = experience
+        if !refuted && let Some(machine) = self.found_machine()? {
+            relearnt = Some(self.follow(machine)?);
+        } else if let Some(experience) = experience
             && stop_cause.is_none()
         {
             match timed(&mut timers.update, || self.update(number, experience))? {
@@ -119,7 +126,7 @@ impl<F: EnvFactory> Trainer<F> {
         // Without open questions, exploration has done what it can: that is worth an evaluation.
         let settled = (self.exploration.as_ref()).is_some_and(|found| !found.has_open_questions());
         let trained = relearnt.is_some() || !policies.is_empty() || settled;
-        self.state.exploration = (self.exploration.as_ref()).map(|found| found.state().clone());
+        self.state.exploration = self.exploration.as_ref().map(Exploration::state);
         self.count(number, &rollout.episodes, rollout.steps);
         self.state.evaluations.changed |= trained;
         if learnt_to_act {
@@ -128,6 +135,7 @@ impl<F: EnvFactory> Trainer<F> {
         if relearnt.is_some() {
             self.state.forget_success();
             self.state.steps_to_final_machine = Some(self.state.steps);
+            self.state.machine_since = number;
         }
         let ended = rollout.episodes.len();
         let check = timed(&mut timers.evaluation, || {
@@ -187,13 +195,11 @@ impl<F: EnvFactory> Trainer<F> {
         if let Some(exploration) = &mut self.exploration {
             let go_on = || !self.interrupt.load(Ordering::Relaxed);
             let walks = exploration.walks(self.state.episodes, &mut random, go_on)?;
-            let evidence = walks.iter().map(|walked| walked.trace.clone()).collect();
             let episodes: Vec<Episode> = walks.into_iter().map(|walked| walked.episode).collect();
             return Ok(Rollout {
                 steps: episodes.iter().map(Episode::steps).sum(),
                 episodes,
                 experience: None,
-                evidence,
             });
         }
         let (steps, episodes, experience) = if self.has_policies() {
@@ -209,24 +215,14 @@ impl<F: EnvFactory> Trainer<F> {
             episodes,
             experience,
             steps: steps * self.config.worlds,
-            evidence: Vec::new(),
         })
-    }
-
-    /// Keeps traces. Each restricts the machines to come: the learner gets those that refute one.
-    fn keep(&mut self, evidence: Vec<Trace>) {
-        for trace in evidence {
-            if !self.traces.contains(&trace) {
-                self.traces.push(trace);
-            }
-        }
     }
 
     /// The shortest kept trace that refutes a machine.
     fn refuting(&self, machine: &Machine) -> Result<Option<Trace>> {
         let machine = machine.bind(self.game.worlds().signature())?;
         let refuting = |trace: &&Trace| trace.disagreement(&machine).is_some();
-        let shortest = (self.traces.iter())
+        let shortest = (self.traces().iter())
             .filter(refuting)
             .min_by_key(|trace| trace.steps().len());
         Ok(shortest.cloned())
@@ -265,12 +261,13 @@ impl<F: EnvFactory> Trainer<F> {
             }
         }
         // A machine that accepts too early hides the goals that would correct it: without a goal, no machine is better.
-        let goal_known = self.traces.iter().any(|trace| trace.kind() == Kind::Goal);
+        let goal_known = self.traces().iter().any(|trace| trace.kind() == Kind::Goal);
         if !goal_known && !self.game.assignment().can_accept() {
             return Ok(RelearnOutcome::NoGoalYet);
         }
         let start = Instant::now();
         let time_limit = Duration::from_secs(self.config.learning.time_limit);
+        let explores = self.exploration.is_some();
         let (learnt, minimal) = loop {
             let limits = Limits {
                 max_states: self.config.learning.max_states,
@@ -293,7 +290,7 @@ impl<F: EnvFactory> Trainer<F> {
                     reason: StopReason::Time | StopReason::Memory,
                     best: Some(best),
                     ..
-                } => (best, false),
+                } if !explores => (best, false),
                 LearnOutcome::Stopped { reason, .. } => {
                     return Ok(RelearnOutcome::Stopped(reason));
                 }
@@ -318,8 +315,27 @@ impl<F: EnvFactory> Trainer<F> {
                 _ => break found,
             }
         };
-        let time = start.elapsed();
-        let next = assignment(&self.config, self.game.worlds(), &learnt.machine)?;
+        let relearnt = RelearntMachine {
+            minimal,
+            by_queries: false,
+            counterexamples: new,
+            time: start.elapsed(),
+            ..self.follow(learnt.machine)?
+        };
+        Ok(RelearnOutcome::Machine(Box::new(relearnt)))
+    }
+
+    /// The machine that exploration has found by itself, if there is a new one.
+    fn found_machine(&self) -> Result<Option<Machine>> {
+        match &self.exploration {
+            Some(exploration) => exploration.found_machine(),
+            None => Ok(None),
+        }
+    }
+
+    /// Goes on with a new machine, and with the policies whose sub-tasks survive.
+    fn follow(&mut self, machine: Machine) -> Result<RelearntMachine> {
+        let next = assignment(&self.config, self.game.worlds(), &machine)?;
         let actions = self.game.worlds().actions().len();
         let old = (std::mem::take(&mut self.agents), self.game.assignment());
         let (agents, reused) =
@@ -331,13 +347,14 @@ impl<F: EnvFactory> Trainer<F> {
             exploration.follow((assignment.bound_machine(), assignment.can_accept()));
         }
         self.state.relearnings += 1;
-        Ok(RelearnOutcome::Machine(Box::new(RelearntMachine {
-            machine: learnt.machine,
-            minimal,
-            counterexamples: new,
-            time,
+        Ok(RelearntMachine {
+            machine,
+            minimal: false,
+            by_queries: true,
+            counterexamples: Vec::new(),
+            time: Duration::ZERO,
             reused,
-        })))
+        })
     }
 
     /// Updates every policy that has enough samples; nothing if it was interrupted.
@@ -368,7 +385,7 @@ impl<F: EnvFactory> Trainer<F> {
         self.state.iteration = number;
         self.state.steps += steps as u64;
         self.state.episodes += episodes.len() as u64;
-        self.state.traces = self.traces.len() as u64;
+        self.state.traces = self.traces().len() as u64;
     }
 
     /// The row of the last iteration, in which these training episodes ended.
@@ -389,7 +406,7 @@ impl<F: EnvFactory> Trainer<F> {
             edges: machine.edges().len() as u64,
             relearnings: state.relearnings,
             counterexamples: state.counterexamples,
-            traces: self.traces.len() as u64,
+            traces: self.traces().len() as u64,
             ..MetricsRow::default()
         };
         row.set_evaluation(state.evaluation_of_this_iteration());

@@ -44,6 +44,7 @@ pub struct Trainer<F: EnvFactory> {
     game: Game<F::Worlds>,
     agents: Vec<Agent>,
     learner: Learner,
+    /// The traces that were kept; with exploration, it keeps them.
     traces: Vec<Trace>,
     state: TrainState,
     interrupt: Arc<AtomicBool>,
@@ -79,7 +80,7 @@ impl<F: EnvFactory> Trainer<F> {
         let mut state = TrainState::default();
         let actions = worlds.actions().len();
         let (agents, _) = agents_for(&config, actions, &assignment, None, &mut state)?;
-        let exploration = exploration(&config, &envs, &assignment, &[], None)?;
+        let exploration = exploration(&config, &envs, &assignment, Vec::new(), None)?;
         Ok(Self {
             exploration,
             game: game(&config, worlds, assignment)?.with_label_noise(label_noise(&config)),
@@ -119,16 +120,16 @@ impl<F: EnvFactory> Trainer<F> {
             for trace in &traces {
                 run.learner.add(trace);
             }
+            run.traces.clone_from(&traces);
         }
         let explored = metadata.state.exploration.clone();
         run.exploration = exploration(
             &run.config,
             &run.envs,
             run.game.assignment(),
-            &traces,
+            traces,
             explored,
         )?;
-        run.traces = traces;
         run.state = metadata.state;
         // Its success was that of ended episodes, which is too high: the run must not seem to have fallen.
         if metadata.map_order != MAP_ORDER {
@@ -176,7 +177,10 @@ impl<F: EnvFactory> Trainer<F> {
 
     /// The traces that were kept.
     pub fn traces(&self) -> &[Trace] {
-        &self.traces
+        match &self.exploration {
+            Some(exploration) => exploration.traces(),
+            None => &self.traces,
+        }
     }
 
     /// How far the run has come.
@@ -210,7 +214,7 @@ fn exploration<F: EnvFactory>(
     config: &RunConfig,
     envs: &F,
     assignment: &AgentAssignment,
-    traces: &[Trace],
+    traces: Vec<Trace>,
     state: Option<ExplorationState>,
 ) -> Result<Option<Exploration<F::Worlds>>> {
     let (Some(section), Some(policy)) = (&config.exploration, assignment.policy()) else {
@@ -218,7 +222,7 @@ fn exploration<F: EnvFactory>(
     };
     let worlds = envs.worlds(1, config.seed, Split::Training)?;
     let machine = (assignment.bound_machine(), assignment.can_accept());
-    let (policy, traces) = (policy.clone(), traces.to_vec());
+    let policy = policy.clone();
     let state = state.unwrap_or_default();
     Exploration::new(section, policy, worlds, machine, traces, state).map(Some)
 }

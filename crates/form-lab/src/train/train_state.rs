@@ -30,6 +30,9 @@ pub struct TrainState {
     /// Environment steps until the last of them, if there is one.
     #[serde(default)]
     pub steps_to_final_machine: Option<u64>,
+    /// The iteration in which that machine was learnt; 0 if the run still has its first one.
+    #[serde(default)]
+    pub(crate) machine_since: u64,
     /// How many counterexamples were found.
     pub counterexamples: u64,
     /// How many traces are kept.

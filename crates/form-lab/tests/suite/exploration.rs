@@ -71,3 +71,32 @@ fn every_choice_learns_a_task() {
         );
     }
 }
+
+/// A learner that may use one state only has no machine: queries find one, and it carries out the task on other maps.
+#[test]
+fn queries_find_a_machine_where_the_learner_has_none() {
+    for task in ["green-but-one", "blue-all-yellow-7"] {
+        let mut config = RunConfig::new(task, Method::ReachAvoid, Preset::Fast);
+        config.set("learning.max_states", "1").unwrap();
+        config.set("stop.episodes", "100").unwrap();
+        let envs = GridEnvFactory::new(&config).unwrap();
+        let mut run = Trainer::new(config, envs, Arc::default()).unwrap();
+        while run.state().stop_cause.is_none() {
+            run.iterate().unwrap().unwrap();
+        }
+        let state = run.state();
+        assert!(
+            state.steps_to_final_machine.unwrap() < 100_000,
+            "{task}: {state:?}"
+        );
+        let held_out = run
+            .evaluate(&EvaluationPlan {
+                split: Split::HeldOut,
+                episodes: 100,
+                choice: Choice::Sample,
+                seed: 7,
+            })
+            .unwrap();
+        assert!(held_out.success >= 0.98, "{task}: {held_out:?}");
+    }
+}

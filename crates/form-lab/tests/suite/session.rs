@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use form_lab::{
-    Display, Finish, GridEnvFactory, Method, Resumed, RunConfig, RunFolder, RunResult, Session,
+    Display, Finish, GridEnvFactory, Method, Preset, Resumed, RunConfig, RunFolder, RunResult,
+    Session,
 };
 
 use crate::tiny::{FINAL, LATEST, config};
@@ -67,43 +68,61 @@ impl Write for Stop {
     }
 }
 
+/// Makes a run twice, once stopped after every iteration: the folders are the same. Returns the result.
+fn same_in_pieces(config: &RunConfig, folder: &Path) -> RunResult {
+    let method = config.method;
+    let (whole, pieces) = (folder.join("whole"), folder.join("pieces"));
+    let never = Arc::default();
+    let mut session = begin(config, &whole, &never);
+    let result = ended(session.run(&mut Display::quiet()).unwrap());
+    let mut finish = None;
+    let mut parts = 0;
+    while !matches!(finish, Some(Finish::Ended(_))) {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut session = match finish {
+            None => begin(config, &pieces, &stop),
+            Some(_) => resume(&pieces, &stop),
+        };
+        let mut display = Display::plain(Box::new(Stop(stop)), Duration::ZERO, None);
+        finish = Some(session.run(&mut display).unwrap());
+        parts += 1;
+    }
+    assert!(parts >= result.iterations.min(6), "{method}: {parts} parts");
+    let (whole, pieces) = (contents(&whole), contents(&pieces));
+    assert!(whole.keys().eq(pieces.keys()), "{method}");
+    for (name, bytes) in &whole {
+        assert!(pieces[name] == *bytes, "{method}: {name} differs");
+    }
+    let latest = format!("checkpoints/{LATEST}.safetensors");
+    let last = format!("checkpoints/{FINAL}.safetensors");
+    assert!(whole[&latest] == whole[&last]);
+    result
+}
+
 #[test]
 fn a_run_stopped_after_every_iteration_is_the_same_run() {
     for method in Method::ALL {
         let folder = tempfile::tempdir().unwrap();
         let config = config(folder.path(), method);
-        let (whole, pieces) = (folder.path().join("whole"), folder.path().join("pieces"));
-        let never = Arc::default();
-        let result = ended(
-            begin(&config, &whole, &never)
-                .run(&mut Display::quiet())
-                .unwrap(),
-        );
+        let result = same_in_pieces(&config, folder.path());
         assert_eq!(
             (result.ending.as_str(), result.iterations),
             ("out-of-iterations", 6)
         );
-        let mut finish = None;
-        let mut parts = 0;
-        while !matches!(finish, Some(Finish::Ended(_))) {
-            let stop = Arc::new(AtomicBool::new(false));
-            let mut session = match finish {
-                None => begin(&config, &pieces, &stop),
-                Some(_) => resume(&pieces, &stop),
-            };
-            let mut display = Display::plain(Box::new(Stop(stop)), Duration::ZERO, None);
-            finish = Some(session.run(&mut display).unwrap());
-            parts += 1;
-        }
-        assert!(parts >= 6, "{method}: {parts} parts");
-        let (whole, pieces) = (contents(&whole), contents(&pieces));
-        assert!(whole.keys().eq(pieces.keys()), "{method}");
-        for (name, bytes) in &whole {
-            assert!(pieces[name] == *bytes, "{method}: {name} differs");
-        }
-        let latest = format!("checkpoints/{LATEST}.safetensors");
-        let last = format!("checkpoints/{FINAL}.safetensors");
-        assert!(whole[&latest] == whole[&last]);
+    }
+}
+
+/// Exploration to its end: with probes of the learner's machine, and with queries where the learner may have one state only.
+#[test]
+fn exploration_stopped_after_every_iteration_is_the_same_run() {
+    for (task, max_states) in [("green-but-one", "10"), ("all-yellow", "1")] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = RunConfig::new(task, Method::ReachAvoid, Preset::Fast);
+        config.set("learning.max_states", max_states).unwrap();
+        config.set("stop.episodes", "20").unwrap();
+        config.set("evaluation.final_episodes", "20").unwrap();
+        let result = same_in_pieces(&config, folder.path());
+        assert_eq!(result.ending.as_str(), "converged", "{task}");
     }
 }
 
