@@ -40,7 +40,7 @@ impl RunConfig {
             },
             learning: LearningConfig {
                 // Where the learner takes longer, exploration goes on with queries.
-                time_limit: 2,
+                time_limit: 4,
                 ..self.learning
             },
             iterations: 2000,

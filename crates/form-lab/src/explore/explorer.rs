@@ -226,6 +226,12 @@ impl Explorer {
         (1.0 - rate).clamp(DARING, 1.0)
     }
 
+    /// Whether it has ended every walk that met it, or the machine calls it a dead end.
+    pub(crate) fn is_dangerous(&self, monitor: &Monitor, observation: &AtomSet) -> bool {
+        let (ended, made) = self.dead_ends.get(observation).copied().unwrap_or_default();
+        made > 1 && ended == made || self.is_fatal(monitor, observation)
+    }
+
     /// Whether the machine calls it a dead end.
     pub(crate) fn is_fatal(&self, monitor: &Monitor, observation: &AtomSet) -> bool {
         let edge = monitor.peek(&self.machine, observation).edge;

@@ -101,7 +101,13 @@ impl Walker {
                 }
                 Target::Observation(observation) => {
                     let place = (cell, direction);
-                    visit(planner.map(), explorer, &so_far.monitor, observation, place)
+                    let alone = alone(planner.map(), observation, place);
+                    if alone.is_none() && so_far.plan.exactly {
+                        break;
+                    }
+                    alone.unwrap_or_else(|| {
+                        visit(planner.map(), explorer, &so_far.monitor, observation, place)
+                    })
                 }
             };
             let values = self.navigator.values(&sub_task);
@@ -230,29 +236,51 @@ fn cells(map: &LabelMap) -> impl Iterator<Item = Cell> + '_ {
     all.filter(|cell| !map.room().is_wall(*cell))
 }
 
-/// Observe this next and nothing else on the way; if that cannot be, nothing that is known to end the episode.
+/// Observe this next and nothing else on the way, if that can be.
+fn alone(
+    map: &LabelMap,
+    observation: &AtomSet,
+    (cell, direction): (Cell, Direction),
+) -> Option<ReachAvoid> {
+    let sub_task = asking(map, observation, |_| true);
+    let steps = Distances::new(&sub_task).steps(cell, direction);
+    steps.map(|_| sub_task)
+}
+
+/// Observe this next; on the way nothing else, or nothing dangerous, or nothing that the machine calls a dead end, whichever can be.
 fn visit(
     map: &LabelMap,
     explorer: &Explorer,
     monitor: &Monitor,
     observation: &AtomSet,
-    (cell, direction): (Cell, Direction),
+    place: (Cell, Direction),
 ) -> ReachAvoid {
-    let ask = |forbidden: &dyn Fn(&AtomSet) -> bool| {
-        let mut sub_task = ReachAvoid::new(map.room());
-        for cell in cells(map) {
-            let label = map.label(cell);
-            if label == observation {
-                sub_task.ask_for(cell);
-            } else if !label.is_empty() && forbidden(label) {
-                sub_task.forbid(cell);
-            }
-        }
-        sub_task
-    };
-    let nothing_else = ask(&|_| true);
-    match Distances::new(&nothing_else).steps(cell, direction) {
-        Some(_) => nothing_else,
-        None => ask(&|label| explorer.is_fatal(monitor, label)),
+    if let Some(alone) = alone(map, observation, place) {
+        return alone;
     }
+    let careful = asking(map, observation, |label| {
+        explorer.is_dangerous(monitor, label)
+    });
+    match Distances::new(&careful).steps(place.0, place.1) {
+        Some(_) => careful,
+        None => asking(map, observation, |label| explorer.is_fatal(monitor, label)),
+    }
+}
+
+/// The sub-task to observe this, and none of the other labels that are forbidden.
+fn asking(
+    map: &LabelMap,
+    observation: &AtomSet,
+    forbidden: impl Fn(&AtomSet) -> bool,
+) -> ReachAvoid {
+    let mut sub_task = ReachAvoid::new(map.room());
+    for cell in cells(map) {
+        let label = map.label(cell);
+        if label == observation {
+            sub_task.ask_for(cell);
+        } else if !label.is_empty() && forbidden(label) {
+            sub_task.forbid(cell);
+        }
+    }
+    sub_task
 }

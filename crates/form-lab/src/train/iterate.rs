@@ -266,8 +266,12 @@ impl<F: EnvFactory> Trainer<F> {
             return Ok(RelearnOutcome::NoGoalYet);
         }
         let start = Instant::now();
-        let time_limit = Duration::from_secs(self.config.learning.time_limit);
         let explores = self.exploration.is_some();
+        let mut time_limit = Duration::from_secs(self.config.learning.time_limit);
+        if explores {
+            // Queries are there to go on with: the limit is one for all machines together.
+            time_limit = time_limit.saturating_sub(self.learner_time);
+        }
         let (learnt, minimal) = loop {
             let limits = Limits {
                 max_states: self.config.learning.max_states,
@@ -315,6 +319,7 @@ impl<F: EnvFactory> Trainer<F> {
                 _ => break found,
             }
         };
+        self.learner_time += start.elapsed();
         let relearnt = RelearntMachine {
             minimal,
             by_queries: false,
