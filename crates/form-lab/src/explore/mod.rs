@@ -254,7 +254,7 @@ impl<W: Worlds> Exploration<W> {
 fn kinds(vocabulary: &[Atom], signature: &Signature) -> Vec<AtomSet> {
     let range = |atom: &Atom| match atom {
         Atom::Quantified(atom) if atom.quantifier() == Quantifier::Forall => {
-            Some(signature.instances(atom))
+            (atom.literals().first()).map(|literal| signature.instances(literal))
         }
         _ => None,
     };

@@ -223,7 +223,10 @@ fn formulae(
         let Atom::Quantified(quantified) = atom else {
             continue;
         };
-        let instances = signature.instances(quantified);
+        let [literal] = quantified.literals() else {
+            continue;
+        };
+        let instances = signature.instances(literal);
         let is_instance = |set: &AtomSet| set.len() == 1 && set.is_subset(&instances);
         let count = left.iter().filter(|set| is_instance(set)).count();
         if quantified.quantifier() == Quantifier::Exists && count > 1 && count == instances.len() {
