@@ -130,7 +130,7 @@ u1 -> u_rej : n
         // The second keeps `a&b` from moving the machine, the last pays.
         check(
             "0\n[2]\n(0,0,'a',0)\n(0,1,'b',0)\n(0,0,'!a&!b',0)\n(1,2,'a',1)\n(1,1,'!a',-0.1)",
-            "initial u0\naccept  u_acc\nu0 -> u0    : a\nu0 -> u1    : b\nu1 -> u_acc : a\nu1 -> u1    : not a => -0.1\n",
+            "initial u0\naccept  u_acc\nsteps   all\nu0 -> u0    : a\nu0 -> u1    : b\nu1 -> u_acc : a\nu1 -> u1    : not a => -0.1\n",
             &["several edges", "pays a reward"],
         );
     }

@@ -283,7 +283,7 @@ const SIZE: usize = 7;
 #[test]
 fn what_is_said_to_be_forced_is_forced_by_no_fewer_traces() {
     let mut levels = [0; 4];
-    for seed in 0..500 {
+    for seed in 0..1000 {
         let Some(explained) = explained(problem(seed)) else {
             continue;
         };

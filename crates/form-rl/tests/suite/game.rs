@@ -93,7 +93,7 @@ fn a_potential_is_the_share_of_the_way_that_is_done() {
 
 /// All that an episode earned, from how often its machine stood still and where it moved.
 fn expected(episode: &Episode, corridor: &Corridor, gamma: f64) -> f64 {
-    // Three states: 1/3 without the key, 2/3 with it, 1 once the door is open.
+    // Three states: 1/3 without the key, 2/3 with it, 1 stands for the open door.
     let (mut at, mut potential, mut earned) = (corridor.start, 1.0 / 3.0, 0.0);
     for action in &episode.actions {
         at = match action {
@@ -105,7 +105,11 @@ fn expected(episode: &Episode, corridor: &Corridor, gamma: f64) -> f64 {
             () if potential > 0.5 && at == corridor.length - 1 => 1.0,
             () => potential,
         };
-        earned += gamma * next - potential + f64::from(u8::from(next == 1.0));
+        // Acceptance is a true end: nothing is left of the potential (Ng, Harada, Russell 1999).
+        earned += match next == 1.0 {
+            true => 1.0 - potential,
+            false => gamma * next - potential,
+        };
         potential = next;
     }
     earned
@@ -133,7 +137,7 @@ fn shaping_is_added_to_every_step() {
             lost += usize::from(!episode.is_success());
             if gamma == 1.0 && episode.is_success() {
                 // The potentials in between cancel out.
-                assert!((episode.total_reward - (1.0 + 1.0 - 1.0 / 3.0)).abs() < 1e-5);
+                assert!((episode.total_reward - (1.0 - 1.0 / 3.0)).abs() < 1e-5);
             }
         }
         assert!(won > 5 && lost > 5);

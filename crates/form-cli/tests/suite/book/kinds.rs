@@ -82,11 +82,15 @@ const GRAMMARS: [&str; 2] = ["book/src/language.md", "book/src/formats.md"];
 
 /// Lines that no test of the book can run, by their beginnings, and the step of `.ci/run` that does: the same work, in the profile and the
 /// folders of the tests.
-pub const INSTALL: [(&str, &str); 9] = [
+pub const INSTALL: [(&str, &str); 10] = [
     ("cargo install --path crates/form-cli", "command_line"),
     ("cargo run --release -- train ", "command_line"),
     ("cargo run --release -- bench", "tests"),
     ("cargo run --release -p form-lab --example ", "examples"),
+    (
+        "cargo run --release -p form-learn --example ablation ",
+        "examples",
+    ),
     (
         "cargo run --release -p form-paper --example learning_growth ",
         "examples",

@@ -142,14 +142,11 @@ mod tests {
     /// the task, and where nothing is off the way, the task's own.
     #[test]
     fn queries_find_a_machine_that_reaches_the_goal() {
-        let signature = Signature::parse(["red(o0)", "red(o1)", "blue(o2)", "blue(o3)", "goal"]);
-        let signature = signature.unwrap();
+        let names = ["red(o0)", "red(o1)", "blue(o2)", "blue(o3)", "goal"];
+        let signature = Signature::parse(names).unwrap();
         let vocabulary = learnable_atoms(&signature, true).unwrap();
-        let observations: Vec<AtomSet> =
-            signature.ids().map(|id| AtomSet::from_iter([id])).collect();
-        let [red, other_red, blue, other_blue, goal] = &observations[..] else {
-            unreachable!()
-        };
+        let observations = names.map(|name| signature.observation([name]).unwrap());
+        let [red, other_red, blue, other_blue, goal] = &observations;
         let tasks: [(&str, Vec<&AtomSet>, bool); 4] = [
             (
                 "u0 -> u1 : exists X. red(X)\nu1 -> u0 : goal\nu1 -> u_rej : blue(o2)\nu1 -> u_acc : blue(o3)",
