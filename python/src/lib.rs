@@ -16,7 +16,10 @@ mod pure_step;
 mod reach_avoid;
 mod tabular;
 mod trace;
+mod trace_file;
 mod trace_input;
+mod trace_output;
+mod trace_run;
 mod worlds;
 
 use pyo3::prelude::*;
@@ -50,7 +53,11 @@ mod native {
     #[pymodule_export]
     use crate::tabular::{LabelledMdp, QLearner, learning_curve, optimum};
     #[pymodule_export]
-    use crate::trace::{Recorder, Trace, TraceReader, read_signature, read_traces, write_traces};
+    use crate::trace::{Recorder, Trace};
+    #[pymodule_export]
+    use crate::trace_file::{TraceReader, read_signature, read_traces};
+    #[pymodule_export]
+    use crate::trace_output::write_traces;
     #[pymodule_export]
     use crate::worlds::{Task, Worlds};
 }

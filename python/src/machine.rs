@@ -1,4 +1,4 @@
-//! `form_core`'s machines: read, written, built, checked, drawn, ground, compared and bound.
+//! `form_core`'s machines: read, written, built, checked, drawn, ground and compared.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use form_core::{
-    CompareOptions, Comparison, Formula, GroundObservations, GroundOptions, MachineStatus,
-    NeverFires, Observations, StateId, StepMode, Undecided,
+    CompareOptions, Comparison, Formula, GroundObservations, GroundOptions, NeverFires,
+    Observations, StateId, StepMode, Undecided,
 };
 use form_formats::{MachineFormat, ToroIcarteOptions, read_machine};
 use pyo3::exceptions::PyValueError;
@@ -18,7 +18,6 @@ use pyo3::types::{PyList, PyTuple, PyType};
 use crate::errors::{self, record};
 use crate::files;
 use crate::logic::{Signature, SignatureLike};
-use crate::trace::Trace;
 
 /// A first-order reward machine.
 ///
@@ -332,40 +331,6 @@ impl Machine {
                 class.call1((trace, first, second)).map(Some)
             }
         }
-    }
-
-    /// What the machine makes of a trace, or of observations in order, as a `MachineRun`. Without a signature, over that of the trace.
-    ///
-    /// >>> from formrl import Machine
-    /// >>> machine = Machine.parse("initial u0\naccept u2\nu0 -> u1 : key\nu1 -> u2 : goal")
-    /// >>> machine.run([["key"], [], ["goal"]])
-    /// MachineRun(states=['u0', 'u1', 'u2'], rewards=[0.0, 1.0], verdict='goal')
-    #[pyo3(signature = (trace, signature=None))]
-    fn run<'py>(
-        &self,
-        py: Python<'py>,
-        trace: &Bound<'py, PyAny>,
-        signature: Option<SignatureLike>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        static RUN: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-        let given = signature.as_ref().map(SignatureLike::get);
-        let trace = Trace::read_steps(trace, given, self.machine.step_mode())?;
-        let signature = given.map_or(trace.signature.clone(), |given| given.signature.clone());
-        let bound = form_core::BoundMachine::new(self.machine.clone(), signature.clone())
-            .map_err(|error| errors::core(&error))?;
-        let mut monitor = form_core::Monitor::new(&bound);
-        let mut states = vec![self.initial()];
-        let mut rewards = Vec::new();
-        for step in trace.over(&signature)?.steps() {
-            rewards.push(monitor.observe(&bound, step).reward);
-            states.push(self.machine.state_name(monitor.state()));
-        }
-        let verdict = match self.machine.status(monitor.state()) {
-            MachineStatus::Accepted => "goal",
-            MachineStatus::Rejected => "dead-end",
-            MachineStatus::Running => "incomplete",
-        };
-        record(py, &RUN, "MachineRun")?.call1((states, rewards, verdict))
     }
 
     fn __str__(&self) -> String {

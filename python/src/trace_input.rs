@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use form_core::TraceFile;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::errors;
 use crate::logic::{Signature, texts, type_name};
-use crate::trace::{Trace, TraceReader};
+use crate::trace::Trace;
+use crate::trace_file::TraceReader;
 
 /// Hands over all traces that a Python value stands for, one after the other: a file's name, an open file, or any collection of
 /// traces and files. Returns the atoms that files and lines declare.
@@ -124,24 +125,4 @@ fn declaration(item: &Bound<'_, PyAny>) -> PyResult<Option<form_core::Signature>
         }
         _ => Ok(None),
     }
-}
-
-/// The kind and the steps of a dictionary or a pair.
-pub fn kind_and_steps<'py>(value: &Bound<'py, PyAny>) -> PyResult<(String, Bound<'py, PyAny>)> {
-    let wrong = || {
-        errors::wrong_type(format!(
-            "expected a Trace, a pair of kind and steps, or a dictionary with \"kind\" and \"steps\", not {}",
-            type_name(value)
-        ))
-    };
-    if let Ok(line) = value.cast::<PyDict>() {
-        let kind = line.get_item("kind")?.ok_or_else(wrong)?;
-        let steps = line.get_item("steps")?.ok_or_else(wrong)?;
-        return Ok((kind.extract()?, steps));
-    }
-    let is_pair = value.is_instance_of::<PyTuple>() || value.is_instance_of::<PyList>();
-    if !is_pair || value.len()? != 2 || !value.get_item(0)?.is_instance_of::<PyString>() {
-        return Err(wrong());
-    }
-    Ok((value.get_item(0)?.extract()?, value.get_item(1)?))
 }
