@@ -1,6 +1,7 @@
 """Learning: from lists, iterators and files, with limits as values, progress, and Ctrl-C."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import formrl
-from formrl import Learner, Signature, Trace
+from formrl import Learner, Machine, Signature, Trace
 
 TRACES = [
     ("goal", [["yellow(o0)"], ["yellow(o1)"], ["goal"]]),
@@ -68,6 +69,50 @@ def test_options() -> None:
         formrl.learn(TRACES, max_states=0)
     with pytest.raises(ValueError, match="time_limit"):
         formrl.learn(TRACES, time_limit=-1)
+
+
+def walks(machine: Machine, atoms: list[str]) -> list[Trace]:
+    """What walks over the atoms come to, one atom at a time, each until the task is done."""
+    rng = random.Random(7)
+    traces = []
+    for _ in range(300):
+        walk = Trace("incomplete", [[rng.choice(atoms)] for _ in range(rng.randint(2, 13))], atoms)
+        run = machine.run(walk)
+        taken = run.states.index("u_acc") if run.verdict == "goal" else len(walk)
+        traces.append(Trace(run.verdict, walk.steps[:taken], atoms))
+    return traces
+
+
+COLOURS = ["yellow(a)", "yellow(b)", "yellow(c)", "yellow(d)", "blue(e)", "blue(f)", "goal"]
+KEYS = ["key(red)", "key(blue)", "key(green)", "door(red)", "door(blue)", "door(green)", "goal"]
+
+
+def test_windows() -> None:
+    once = "exists X. once blue(X) and exists X. once yellow(X)"
+    traces = walks(Machine.parse(f"initial u0\naccept u_acc\nu0 -> u1 : {once}\nu1 -> u_acc : goal"), COLOURS)
+    learnt = formrl.learn(traces, COLOURS, once=True).machine
+    assert learnt is not None and [edge.formula for edge in learnt.edges] == [once, "goal"]
+    assert formrl.learn(traces, COLOURS, max_states=2).outcome == "state-limit"
+
+
+def test_counts() -> None:
+    two = "atleast 2 X. yellow(X)"
+    traces = walks(Machine.parse(f"initial u0\naccept u_acc\nu0 -> u1 : {two}\nu1 -> u_acc : goal"), COLOURS)
+    learnt = formrl.learn(traces, COLOURS, counts=2).machine
+    assert learnt is not None and [edge.formula for edge in learnt.edges] == [two, "goal"]
+    learner = Learner(COLOURS, counts=2)
+    for trace in traces:
+        learner.add(trace)
+    assert learner.learn().machine == learnt
+    with pytest.raises(ValueError, match="counts"):
+        formrl.learn(traces, COLOURS, counts=0)
+
+
+def test_joins() -> None:
+    opened = "exists X. (once key(X) and door(X))"
+    traces = walks(Machine.parse(f"initial u0\naccept u_acc\nu0 -> u1 : {opened}\nu1 -> u_acc : goal"), KEYS)
+    learnt = formrl.learn(traces, KEYS, joins=True).machine
+    assert learnt is not None and [edge.formula for edge in learnt.edges] == [opened, "goal"]
 
 
 def test_limits_are_outcomes() -> None:
