@@ -151,7 +151,7 @@ impl Learner {
         options.set_item("once", self.options.once)?;
         options.set_item("counts", self.options.counts)?;
         options.set_item("joins", self.options.joins)?;
-        let signature = &self.signature.get().signature;
+        let signature = self.signature.get();
         let traces = py.detach(|| self.lock().added.clone()).into_iter();
         let traces = traces.map(|trace| Trace {
             signature: signature.clone(),

@@ -25,6 +25,7 @@ use crate::errors::{self, Class};
 /// >>> Signature({"yellow(o10)", "yellow(o2)", "goal"}).atoms
 /// ['goal', 'yellow(o2)', 'yellow(o10)']
 #[pyclass(module = "formrl", frozen, sequence)]
+#[derive(Clone)]
 pub struct Signature {
     pub signature: Arc<form_core::Signature>,
     /// The atom of each column.

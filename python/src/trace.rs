@@ -21,7 +21,7 @@ use crate::logic::{Signature, SignatureLike, texts, type_name};
 /// [['yellow(o0)'], ['goal']]
 #[pyclass(module = "formrl", frozen)]
 pub struct Trace {
-    pub signature: Arc<form_core::Signature>,
+    pub signature: Signature,
     pub trace: form_core::Trace,
 }
 
@@ -66,7 +66,7 @@ impl Trace {
                 .map(|step| signature.observation(&step?))
                 .collect::<PyResult<Vec<AtomSet>>>()?;
             return Ok(Self {
-                signature: signature.signature.clone(),
+                signature: signature.clone(),
                 trace: form_core::Trace::with_mode(mode, kind, steps),
             });
         }
@@ -81,16 +81,17 @@ impl Trace {
             .map_err(core)?;
         Ok(Self {
             trace: form_core::Trace::with_mode(mode, kind, steps),
-            signature: Arc::new(signature),
+            signature: Signature::of(Arc::new(signature)),
         })
     }
 
     /// The same over another signature, which must have the atoms that occur.
     pub fn over(&self, signature: &form_core::Signature) -> PyResult<form_core::Trace> {
-        if *signature == *self.signature {
+        let own = &self.signature.signature;
+        if *signature == **own {
             return Ok(self.trace.clone());
         }
-        let step = |step: &AtomSet| signature.observation(self.signature.texts(step));
+        let step = |step: &AtomSet| signature.observation(own.texts(step));
         let steps = (self.trace.steps().iter())
             .map(step)
             .collect::<form_core::Result<Vec<AtomSet>>>()
@@ -129,19 +130,20 @@ impl Trace {
     /// The observations.
     #[getter]
     fn steps(&self) -> Vec<Vec<String>> {
-        let texts = |step: &AtomSet| self.signature.texts(step);
+        // In natural order, whatever the signature's is: traces with the same steps are equal.
+        let texts = |step: &AtomSet| self.signature.signature.texts(step);
         self.trace.steps().iter().map(texts).collect()
     }
 
     /// What could be observed.
     #[getter]
     fn signature(&self) -> Signature {
-        Signature::of(self.signature.clone())
+        self.signature.clone()
     }
 
     /// The line of a trace file.
     pub fn to_json(&self) -> String {
-        self.trace.to_json(&self.signature)
+        self.trace.to_json(&self.signature.signature)
     }
 
     fn __len__(&self) -> usize {
@@ -261,7 +263,7 @@ impl Recorder {
     /// The trace of the episode, which ended so; the recorder is ready for the next one.
     fn finish(&mut self, kind: &str) -> PyResult<Trace> {
         Ok(Trace {
-            signature: self.signature.get().signature.clone(),
+            signature: self.signature.get().clone(),
             trace: self.recorder.finish(kind_of(kind)?),
         })
     }

@@ -14,25 +14,28 @@ use crate::trace::Trace;
 /// The traces of a file, one after the other; `signature` is what can be observed. The file is read as the traces are asked for.
 #[pyclass(module = "formrl")]
 pub struct TraceReader {
-    pub signature: Arc<form_core::Signature>,
+    pub signature: Signature,
     /// Where the traces come from until there are no more. Only one at a time has it, so the lock is never waited for.
     file: Mutex<Option<TraceFile>>,
     traces: std::vec::IntoIter<(usize, form_core::Trace)>,
 }
 
 impl TraceReader {
-    pub fn open(path: &Path, signature: Option<Arc<form_core::Signature>>) -> PyResult<Self> {
+    pub fn open(path: &Path, signature: Option<Signature>) -> PyResult<Self> {
         Self::from_source(signature, || open(path))
     }
 
     /// The traces of a file that can be opened twice: first for its signature, unless that is given.
     pub fn from_source(
-        signature: Option<Arc<form_core::Signature>>,
+        signature: Option<Signature>,
         open: impl Fn() -> PyResult<TraceFile>,
     ) -> PyResult<Self> {
         let signature = match signature {
             Some(signature) => signature,
-            None => Arc::new(open()?.signature().map_err(|error| errors::core(&error))?),
+            None => {
+                let declared = open()?.signature().map_err(|error| errors::core(&error))?;
+                Signature::of(Arc::new(declared))
+            }
         };
         Ok(Self {
             signature,
@@ -47,7 +50,7 @@ impl TraceReader {
     /// What can be observed: what the file declares, else what occurs in it.
     #[getter]
     fn signature(&self) -> Signature {
-        Signature::of(self.signature.clone())
+        self.signature.clone()
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {
@@ -59,7 +62,7 @@ impl TraceReader {
         if self.traces.len() == 0
             && let Some(mut file) = source.take()
         {
-            let signature = &self.signature;
+            let signature = &self.signature.signature;
             let (next, file) = py.detach(|| (file.next_traces(signature), file));
             let next = next.map_err(|error| errors::core(&error))?;
             if !next.is_empty() {
@@ -82,7 +85,7 @@ pub fn read_traces(
     path: PathBuf,
     signature: Option<SignatureLike>,
 ) -> PyResult<TraceReader> {
-    let given = signature.map(|signature| signature.get().signature.clone());
+    let given = signature.map(|signature| signature.get().clone());
     py.detach(|| TraceReader::open(&path, given))
 }
 

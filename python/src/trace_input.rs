@@ -66,11 +66,12 @@ pub fn all_traces(
     })?;
     let mut all = Arc::new(declared);
     for trace in &traces {
+        let own = &trace.signature.signature;
         let known = |atom: &form_core::GroundAtom| all.id_of(atom).is_some();
-        if !Arc::ptr_eq(&all, &trace.signature) && !trace.signature.atoms().iter().all(known) {
+        if !Arc::ptr_eq(&all, own) && !own.atoms().iter().all(known) {
             all = match all.is_empty() {
-                true => trace.signature.clone(),
-                false => Arc::new(all.union(&trace.signature)),
+                true => own.clone(),
+                false => Arc::new(all.union(own)),
             };
         }
     }
@@ -85,13 +86,13 @@ fn each_of_file(
     while let Some(trace) = reader.__next__(py)? {
         take(trace)?;
     }
-    Ok((*reader.signature).clone())
+    Ok((*reader.signature.signature).clone())
 }
 
 /// A reader of the file that the value names or is, if it does.
 fn file(value: &Bound<'_, PyAny>, signature: Option<&Signature>) -> PyResult<Option<TraceReader>> {
     let py = value.py();
-    let given = signature.map(|signature| signature.signature.clone());
+    let given = signature.cloned();
     if value.is_instance_of::<PyString>() || value.hasattr("__fspath__")? {
         let path: PathBuf = value.extract()?;
         return py.detach(|| TraceReader::open(&path, given)).map(Some);

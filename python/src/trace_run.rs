@@ -31,7 +31,7 @@ impl Machine {
         static RUN: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let given = signature.as_ref().map(SignatureLike::get);
         let trace = Trace::read_steps(trace, given, self.machine.step_mode())?;
-        let signature = given.map_or(trace.signature.clone(), |given| given.signature.clone());
+        let signature = given.unwrap_or(&trace.signature).signature.clone();
         let bound = form_core::BoundMachine::new(self.machine.clone(), signature.clone())
             .map_err(|error| errors::core(&error))?;
         let mut monitor = form_core::Monitor::new(&bound);
@@ -66,7 +66,10 @@ impl Trace {
                 ))
             })?;
             let machine = machine.get().machine.clone();
-            Arc::new(form_core::BoundMachine::new(machine, self.signature.clone()).map_err(core)?)
+            Arc::new(
+                form_core::BoundMachine::new(machine, self.signature.signature.clone())
+                    .map_err(core)?,
+            )
         };
         let name = format!("the machine {}", bound.machine().name());
         (self.trace.step_mode())

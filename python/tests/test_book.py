@@ -71,6 +71,7 @@ def test_the_pages_are_found() -> None:
         "minigrid",
         "pettingzoo",
         "ray",
+        "stable_baselines3",
         "torch",
     ]
 

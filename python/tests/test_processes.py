@@ -16,7 +16,7 @@ def answer(things: tuple[Any, ...]) -> tuple[Any, ...]:
     machine, signature, bound, monitor, monitors, trace = things
     assert machine.bind(signature) == bound
     step = monitor.observe(["yellow(o1)"])
-    steps = monitors.observe(np.array([[0, 0, 0, 1]] * 3, np.bool_))
+    steps = monitors.observe(np.array([[0, 1, 0, 0]] * 3, np.bool_))
     return (step.state, steps.states.tolist(), trace.agrees(bound), *things)
 
 
@@ -28,7 +28,7 @@ def test_spawned_processes(machine: Machine, signature: Signature, bound: BoundM
     monitor = bound.monitor()
     monitor.observe(["yellow(o0)"])
     monitors = bound.monitors(3)
-    monitors.observe(np.array([[0, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]], np.bool_))
+    monitors.observe(np.array([[1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1]], np.bool_))
     trace = Trace("dead-end", [["lava"]], signature)
     things = (machine, signature, bound, monitor, monitors, trace)
     with multiprocessing.get_context("spawn").Pool(1) as pool:

@@ -29,6 +29,19 @@ def test_a_recorder_makes_what_was_observed(signature: Signature) -> None:
     assert recorder.finish("incomplete") == Trace("incomplete", [])
 
 
+def test_signatures_keep_their_order(tmp_path: Path) -> None:
+    signature = Signature(["goal", "b", "a"])
+    recorder = Recorder(signature)
+    recorder.observe(["a", "b"])
+    traces = [Trace("goal", [0b110, 0b001], signature), recorder.finish("incomplete")]
+    path = tmp_path / "traces.jsonl"
+    formrl.write_traces(path, traces, signature)
+    reader = formrl.read_traces(path, signature)
+    assert [trace.signature for trace in traces] == [signature] * 2
+    assert reader.signature == signature
+    assert [trace.signature for trace in reader] == [signature] * 2
+
+
 def test_agreement(bound: BoundMachine) -> None:
     assert Trace("goal", [["yellow(o0)"], ["yellow(o1)"], ["goal"]]).agrees(bound)
     assert not Trace("goal", [["yellow(o0)"], ["goal"]]).agrees(bound)
