@@ -99,18 +99,31 @@ impl<F: EnvFactory> Trainer<F> {
     }
 }
 
-/// The episodes of each kind with the fewest steps.
+/// The episodes of each kind with the fewest steps. Incomplete ones ran until time was out and have far more wrong labels than the
+/// others, so they are cut to the length of a typical goal: what an episode begins with is incomplete, too.
 fn shortest(episodes: &[Episode], keep: usize) -> Vec<Trace> {
-    let mut kept = Vec::new();
-    for kind in Kind::ALL {
-        let mut of: Vec<&Episode> = (episodes.iter())
-            .filter(|episode| episode.outcome.kind() == kind)
+    let of = |kind: Kind| {
+        let mut of: Vec<(usize, &Trace)> = (episodes.iter())
+            .filter_map(|episode| Some((episode.steps(), episode.trace.as_ref()?)))
+            .filter(|(_, trace)| trace.kind() == kind)
             .collect();
-        of.sort_by_key(|episode| episode.steps());
+        of.sort_by_key(|(steps, _)| *steps);
         of.truncate(keep.div_ceil(Kind::ALL.len()));
-        kept.extend(of.into_iter().filter_map(|episode| episode.trace.clone()));
-    }
+        of.into_iter().map(|(_, trace)| trace)
+    };
+    let mut kept: Vec<Trace> = of(Kind::Goal).chain(of(Kind::DeadEnd)).cloned().collect();
+    let typical = of(Kind::Goal).nth(of(Kind::Goal).len() / 2);
+    kept.extend(of(Kind::Incomplete).map(|trace| match typical {
+        None => trace.clone(),
+        Some(goal) => beginning(trace, goal.steps().len()),
+    }));
     kept
+}
+
+/// The first observations of a trace that is incomplete.
+fn beginning(trace: &Trace, observations: usize) -> Trace {
+    let first = trace.steps().iter().take(observations).cloned();
+    Trace::with_mode(trace.step_mode(), Kind::Incomplete, first)
 }
 
 /// Episodes spread evenly over all of them.
