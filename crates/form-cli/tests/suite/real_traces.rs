@@ -123,6 +123,26 @@ fn traces_kept_back_are_judged() {
     assert!(value["holdout"]["misjudged"].is_array(), "{value}");
 }
 
+/// Learns a machine from the other lines, and counts the distinct ones of these lines that `form check` finds it to misjudge.
+fn judged_wrongly(folder: &TempDir, lines: &[usize], tolerated: u64) -> u64 {
+    let (mut rest, mut fold) = (String::new(), String::new());
+    for (i, line) in ORDERS.lines().enumerate() {
+        match (lines.contains(&(i + 1)), i + 1) {
+            (false, _) => rest += &format!("{line}\n"),
+            // Repetitions of lines 7 and 1.
+            (true, 8 | 9) => {}
+            (true, _) => fold += &format!("{line}\n"),
+        }
+    }
+    fs::write(folder.path().join("rest.jsonl"), rest).unwrap();
+    fs::write(folder.path().join("fold.jsonl"), fold).unwrap();
+    let learn = format!("learn rest.jsonl --lifted --tolerate {tolerated} -o rest.form");
+    assert_eq!(run(folder, &learn).code, Some(0));
+    let checked = run(folder, "check rest.form fold.jsonl --json").stdout;
+    let value: Value = serde_json::from_str(&checked).unwrap();
+    value["traces"]["inconsistent"].as_u64().unwrap()
+}
+
 #[test]
 fn every_row_is_cross_validated() {
     let folder = folder();
@@ -140,9 +160,25 @@ fn every_row_is_cross_validated() {
         );
         assert_eq!(row["folds"].as_array().unwrap().len(), 3);
     }
-    // Of two states, the machine of the task: only the wrong line, one distinct trace, is judged otherwise.
-    assert_eq!(rows[1]["misjudged"], 1, "{value}");
-    let text = run(&folder, "learn orders.jsonl --lifted --cross-validate 100").stdout;
+    // By hand, with two states, where lines 1 and 9 are one trace. Without the wrong lines 7 and 8, the machine of the task, which
+    // misjudges them. Without lines 2, 5 and 10, the two wrong lines weigh as much as lines 4 and 11, and one state is enough:
+    // `exists X. shipped(X)` misjudges lines 5 and 10. Without lines 3, 6 and 11, the wrong lines are outvoted.
+    let by_hand: [(&[usize], u64, u64); 3] = [
+        (&[1, 4, 7, 8, 9], 0, 1),
+        (&[2, 5, 10], 2, 2),
+        (&[3, 6, 11], 2, 0),
+    ];
+    for (fold, (lines, tolerated, wrong)) in by_hand.into_iter().enumerate() {
+        let two_states = &rows[1]["folds"][fold];
+        assert_eq!(two_states["misjudged"], wrong, "fold {fold}: {value}");
+        assert_eq!(judged_wrongly(&folder, lines, tolerated), wrong);
+    }
+    assert_eq!(rows[1]["misjudged"], 3, "{value}");
+    let text = run(
+        &folder,
+        "learn orders.jsonl --lifted --tolerate 2 --cross-validate 100",
+    )
+    .stdout;
     assert!(text.contains("# cross-validation with 9 folds: "), "{text}");
 }
 
