@@ -133,7 +133,7 @@ class Success(BaseCallback):  # type: ignore[misc]
 def train(
     name: str, machine: formrl.Machine | None, labels: list[str], steps: int, seed: int = 1
 ) -> list[tuple[int, float]]:
-    """PPO on the environment: the success rate of the last 100 episodes after so many steps."""
+    """PPO on the environment: the success rate of the last 100 episodes, by the number of steps."""
     envs = DummyVecEnv([lambda: make(name, machine, labels)] * 8)
     model = PPO(
         "MlpPolicy",

@@ -343,7 +343,7 @@ class TraceReader:
 def read_traces(path: _Path, signature: _Atoms | None = None) -> TraceReader:
     """The traces of a file of JSON Lines, gzipped or not, as an iterator."""
 def read_signature(path: _Path) -> Signature:
-    """The signature that a file declares: a trace file, or a list of atoms, one a line."""
+    """The signature that a file declares: a trace file, or a list of atoms, one per line."""
 def write_traces(
     path: _Path, traces: _Traces, signature: _Atoms | None = None
 ) -> int:

@@ -89,7 +89,7 @@ pub fn read_traces(
     py.detach(|| TraceReader::open(&path, given))
 }
 
-/// The signature that a file declares: a trace file, or a list of atoms, one a line.
+/// The signature that a file declares: a trace file, or a list of atoms, one per line.
 #[pyfunction]
 pub fn read_signature(path: PathBuf) -> PyResult<Signature> {
     let file = File::open(&path).map_err(|error| errors::file(&path, &error))?;

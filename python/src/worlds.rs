@@ -104,7 +104,7 @@ impl Task {
     }
 }
 
-/// So many have a stream of random numbers of their own.
+/// The most worlds that each have a stream of random numbers of their own.
 const MOST_WORLDS: usize = 1 << 22;
 
 /// Many worlds of one task. Arrays that are passed in are written to in place; Python's lock is not held meanwhile.

@@ -1,4 +1,4 @@
-"""RLlib: a task as a `MultiAgentEnv` with one agent a machine state, and the joint loop on a Ray cluster.
+"""RLlib: a task as a `MultiAgentEnv` with one agent per machine state, and the joint loop on a Ray cluster.
 
 ```python
 training = formrl.rllib.train(lambda: gymnasium.make("formrl/all-yellow-v0"), iterations=50, env_runners=2)

@@ -1,4 +1,4 @@
-"""A task as RLlib's `MultiAgentEnv`: one agent a machine state, of which only the one that acts next has an observation."""
+"""A task as RLlib's `MultiAgentEnv`: one agent per machine state, of which only the one that acts next has an observation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import ray  # noqa: E402
 from ray.rllib.env.multi_agent_env import MultiAgentEnv  # noqa: E402
 
 REMEMBERED = 10_000
-"""So many counterexamples and outcomes of episodes an environment remembers."""
+"""How many counterexamples and outcomes of episodes an environment remembers."""
 
 
 class Board:
@@ -39,7 +39,7 @@ class Board:
 
 
 class MachineMultiAgentEnv(MultiAgentEnv):
-    """A task played by one agent a machine state.
+    """A task played by one agent per machine state.
 
     Its configuration has `make_env` and `machine`, and may have `names` (agents by state), `reserve` (names of agents that other
     machines may have), `board` (where the present machine is written, see `Board`) and the arguments of `AgentAssignment`: `shaping`, `credit`,

@@ -25,7 +25,7 @@ MODES: dict[AutoresetMode, Literal["next", "same", "off"]] = {
 
 
 class GridWorldVectorEnv(OfTask, VectorEnv[Images, Actions, npt.NDArray[Any]]):
-    """So many worlds in which one agent each plays a task. The arguments are those of `GridWorldEnv`, and:
+    """Many worlds, in each of which an agent plays a task. The arguments are those of `GridWorldEnv`, and:
 
     - `autoreset_mode`: when the next episode of a world begins, see Gymnasium.
     - `copy`: whether every step returns arrays of its own. Without, the same ones are written to again and again: faster, but what
