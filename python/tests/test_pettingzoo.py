@@ -97,7 +97,7 @@ def test_agents_see_their_own_progress() -> None:
 
 
 def test_an_episode_that_is_over_at_once_is_the_first_agents() -> None:
-    """Whoever acted in the episode before has nothing to do with it."""
+    """The agent that acted in the episode before has nothing to do with it."""
     first = iter([[], ["door"], ["door"]])
     machine = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u1 : key\nu0 -> u_acc : door\nu1 -> u_acc : door")
     env = aec_env(Errands(cells=3), machine, lambda t: next(first) if t.begun else ["key"])

@@ -38,7 +38,7 @@ def configure(config: Any) -> Any:
 
 
 class Mortal(Errands):
-    """Its process dies in the first step after somebody has written this file, once."""
+    """Its process dies in the first step after this file is written, once."""
 
     def __init__(self, order: Path) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ def test_what_is_stopped_is_closed(cluster: None) -> None:
 
 def test_the_environment_forgets_what_nobody_asks_for() -> None:
     early = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u_acc : door")
-    env = MachineMultiAgentEnv({"make_env": lambda: Errands(cells=3), "machine": early})
+    env = MachineMultiAgentEnv({"make_env": lambda: Errands(cells=3), "machine": early, "truth": "environment"})
     for _ in range(10_050):
         env.reset()
         env.step({"u0": 1})
@@ -176,13 +176,14 @@ def test_the_environment_tells_who_acts(credit: str) -> None:
     assert ("u0" in terminated) == (credit == "hand-over")
     seen, rewards, terminated, truncated, infos = env.step({"u1": 1})
     assert terminated["__all__"] and not truncated["__all__"]
-    share = pytest.approx(2 / 3 if credit == "shared" else 4 / 3)
+    share = pytest.approx(1 / 6 if credit == "shared" else 1 / 3)
     assert rewards == ({"u0": share, "u1": share} if credit == "shared" else {"u1": share})
     assert list(env.outcomes) == [("goal", 3)] and not env.counterexamples
 
 
 def test_the_environment_keeps_counterexamples() -> None:
-    env = MachineMultiAgentEnv({"make_env": lambda: Errands(cells=3), "machine": SWAPPED, "shaping": 0.9})
+    config = {"make_env": lambda: Errands(cells=3), "machine": SWAPPED, "shaping": 0.9, "truth": "environment"}
+    env = MachineMultiAgentEnv(config)
     env.reset(seed=0)
     env.step({"u0": 1})
     env.step({"u1": 0})

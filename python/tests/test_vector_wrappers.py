@@ -75,7 +75,7 @@ def test_the_machines_end_counts_when_time_is_up_as_well() -> None:
 
 
 def test_where_the_machine_is_wrong_an_episode_is_cut_off_not_lost() -> None:
-    """A refuted machine's last state has no value that could be known: whoever trains goes on from there, as the native trainer."""
+    """A refuted machine's last state has no value that could be known: training goes on from there, as the native trainer does."""
     many = corridors(9, "initial u0\naccept u_acc\nu0 -> u1 : key\nu1 -> u1 : door")
     for action in (0, 1, 1):
         _, _, terminated, truncated, infos = many.step(np.array([action, 1 - action]))
@@ -94,7 +94,7 @@ class Counted(Errands):
 
 
 def test_an_end_that_the_environment_knows_of_is_no_other_reset() -> None:
-    """Time is up just when somebody else says that the task is done: the environment begins its next episode, once."""
+    """Time is up just when the judge says that the task is done: the environment begins its next episode, once."""
     single = [Counted(cells=3, limit=2) for _ in range(2)]
     envs = SyncVectorEnv([lambda: single[0], lambda: single[1]])
 
@@ -162,7 +162,8 @@ def test_built_in_worlds() -> None:
     """Their labels are an array already, and their episodes are cut off where the machine is wrong."""
     task = formrl.Task("all-yellow")
     early = formrl.Machine.parse("initial u0\naccept u_acc\nu0 -> u_acc : exists X. yellow(X)")
-    envs = MachineVectorWrapper(gymnasium.make_vec("formrl/all-yellow-v0", num_envs=32, actions="moves"), early)
+    worlds = gymnasium.make_vec("formrl/all-yellow-v0", num_envs=32, actions="moves")
+    envs = MachineVectorWrapper(worlds, early, truth="environment")
     envs.reset(seed=1)
     envs.action_space.seed(1)
     found = set()
