@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::raw_data::{TABLES, read_lines, write_lines};
-use crate::statistics::interquartile_mean;
+use crate::statistics::{interquartile_mean, median};
 use crate::zero_shot::random_machines;
 
 /// The ways to choose the next object, as settings.
@@ -314,9 +314,9 @@ fn row(task: &str, choice: &str, runs: &[&UnknownTaskRun]) -> String {
     )
 }
 
-pub(crate) fn median_and_largest(mut values: Vec<f64>, digits: usize) -> String {
-    values.sort_by(f64::total_cmp);
-    match (values.get(values.len() / 2), values.last()) {
+pub(crate) fn median_and_largest(values: Vec<f64>, digits: usize) -> String {
+    let middle = median(&values);
+    match (middle, values.into_iter().reduce(f64::max)) {
         (Some(middle), Some(largest)) => format!("{middle:.digits$} [{largest:.digits$}]"),
         _ => "–".to_owned(),
     }

@@ -14,7 +14,7 @@ mod walk;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use form_core::{Atom, AtomSet, BoundMachine, Kind, Machine, Quantifier, Signature, Trace};
+use form_core::{Atom, BoundMachine, Kind, Machine, Trace};
 use form_env::{Random, Worlds};
 use form_learn::learnable_atoms;
 use form_rl::{Navigator, ReachAvoidPolicy};
@@ -60,9 +60,7 @@ impl<W: Worlds> Exploration<W> {
             );
         }
         let vocabulary = learnable_atoms(worlds.signature(), true)?;
-        let signature = worlds.signature();
-        let kinds = kinds(&vocabulary, signature);
-        let queries = (state.queries.clone()).map(|state| Queries::new(state, &traces, kinds));
+        let queries = (state.queries.clone()).map(|state| Queries::new(state, &traces));
         let choice = choice(config, queries.as_ref());
         let mut exploration = Self {
             walker: Walker::new(Navigator::new(policy)),
@@ -89,8 +87,7 @@ impl<W: Worlds> Exploration<W> {
         if self.config.choice != ExplorationChoice::Disagreement {
             return false;
         }
-        let kinds = kinds(&self.vocabulary, self.worlds.signature());
-        let mut queries = Queries::new(QueryState::default(), &self.traces, kinds);
+        let mut queries = Queries::new(QueryState::default(), &self.traces);
         queries.advance();
         self.queries = Some(queries);
         true
@@ -248,17 +245,6 @@ impl<W: Worlds> Exploration<W> {
         self.traces.push(trace.clone());
         self.traces.len() - 1
     }
-}
-
-/// What the `forall`s of a vocabulary range over.
-fn kinds(vocabulary: &[Atom], signature: &Signature) -> Vec<AtomSet> {
-    let range = |atom: &Atom| match atom {
-        Atom::Quantified(atom) if atom.quantifier() == Quantifier::Forall => {
-            (atom.literals().first()).map(|literal| signature.instances(literal))
-        }
-        _ => None,
-    };
-    vocabulary.iter().filter_map(range).collect()
 }
 
 /// How the next object is chosen: with queries, nothing else is probed.

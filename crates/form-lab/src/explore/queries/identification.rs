@@ -22,8 +22,6 @@ pub(super) struct Identification<'a> {
     pub(super) automaton: &'a mut Automaton,
     /// Words that could not be walked.
     pub(super) given_up: &'a [Word],
-    /// The letters of each kind, all of which a `forall` asks for.
-    pub(super) kinds: &'a [Vec<Letter>],
 }
 
 impl Identification<'_> {
@@ -185,27 +183,8 @@ impl Identification<'_> {
                 self.automaton.set(*state, *letter, to);
                 Ok(true)
             }
-            None => {
-                self.examine_kinds()?;
-                Ok(false)
-            }
+            None => Ok(false),
         }
-    }
-
-    /// Asks what comes of seeing all of a kind in a state on the way, where each alone changes nothing.
-    fn examine_kinds(&self) -> Asked<()> {
-        for state in self.automaton.on_the_way(self.letters()) {
-            let idle: Vec<Letter> = self.automaton.idle(state).collect();
-            for kind in self.kinds.iter().filter(|kind| kind.len() > 1) {
-                let last = kind.last().copied();
-                if kind.iter().all(|letter| idle.contains(letter))
-                    && let Some(way) = self.automaton.accepted_word(state, last, self.letters())
-                {
-                    self.answer_from(state, &[kind.as_slice(), &way].concat())?;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Where a letter leads.

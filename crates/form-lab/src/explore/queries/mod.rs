@@ -33,17 +33,14 @@ pub(crate) struct QueryState {
 pub(crate) struct Queries {
     state: QueryState,
     tree: ObservationTree,
-    /// The atoms that the `forall`s of the vocabulary range over.
-    kinds: Vec<AtomSet>,
 }
 
 impl Queries {
-    /// Begins, or goes on, after these walks; a `forall` may range over each of these sets of atoms.
-    pub(crate) fn new(state: QueryState, traces: &[Trace], kinds: Vec<AtomSet>) -> Self {
+    /// Begins, or goes on, after these walks.
+    pub(crate) fn new(state: QueryState, traces: &[Trace]) -> Self {
         let mut queries = Self {
             state,
             tree: ObservationTree::default(),
-            kinds,
         };
         for trace in traces {
             queries.tree.add(trace);
@@ -61,20 +58,11 @@ impl Queries {
 
     /// Takes all walks into account; whether a question is open.
     pub(crate) fn advance(&mut self) -> bool {
-        let letters = self.tree.letters();
-        let of_kind = |kind: &AtomSet| {
-            let single = |set: &AtomSet| set.len() == 1 && set.is_subset(kind);
-            (0..letters.len())
-                .filter(|letter| single(&letters[*letter]))
-                .collect()
-        };
-        let kinds: Vec<Vec<usize>> = self.kinds.iter().map(of_kind).collect();
         loop {
             let mut identification = Identification {
                 tree: &self.tree,
                 automaton: &mut self.state.automaton,
                 given_up: &self.state.given_up,
-                kinds: &kinds,
             };
             let asked = identification.advance().err();
             self.state.asked = match (asked, self.state.asked.take()) {
@@ -184,8 +172,7 @@ mod tests {
                 .chain([walk(&first_goal)])
                 .collect();
             assert_eq!(first[5].kind(), Kind::Goal, "{edges}");
-            let kinds = super::super::kinds(&vocabulary, &signature);
-            let mut queries = Queries::new(QueryState::default(), &first, kinds);
+            let mut queries = Queries::new(QueryState::default(), &first);
             let mut traces = first;
             let mut walks = 0;
             queries.advance();
@@ -226,7 +213,7 @@ mod tests {
             Trace::new(Kind::Goal, [single[0].clone(), single[2].clone()]),
             Trace::new(Kind::Incomplete, [single[1].clone()]),
         ];
-        let mut queries = Queries::new(QueryState::default(), &traces, Vec::new());
+        let mut queries = Queries::new(QueryState::default(), &traces);
         let mut walks = 0;
         queries.advance();
         while queries.walk().is_some() {
