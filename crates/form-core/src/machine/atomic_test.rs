@@ -103,7 +103,7 @@ impl Test {
     }
 }
 
-/// At least `count` of so many instances.
+/// At least `count` of this number of instances.
 fn counted(atom: &QuantifiedAtom, count: u32, instances: usize) -> Result<Scope> {
     match instances.cmp(&(count as usize)) {
         std::cmp::Ordering::Greater => Ok(Scope::AtLeast(count)),
