@@ -4,8 +4,8 @@
 //! a tolerance, once without.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -14,10 +14,9 @@ use form_lab::{
     EvaluationPlan, GridEnvFactory, Method, Preset, RunConfig, Trainer, write_atomically,
 };
 use form_rl::Choice;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::raw_data::{read_lines, write_lines};
+use crate::raw_data::{TABLES, make_missing};
 use crate::unknown_tasks::{is_equivalent, median_and_largest};
 
 const TASKS: [&str; 2] = ["all-yellow", "green-but-one"];
@@ -30,7 +29,6 @@ const MOST_STEPS: u64 = 6_000_000;
 /// Episodes per evaluation.
 const EPISODES: usize = 500;
 const RAW: &str = "runs.jsonl";
-const TABLES: &str = "results.md";
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,35 +93,26 @@ impl NoisyRuns {
         say: &(dyn Fn(&str) + Sync),
     ) -> Result<(Vec<NoisyRun>, bool)> {
         let all = plan(self.seeds);
-        let kept = read_lines(&folder.join(RAW))?;
-        let missing: Vec<&Planned> = (all.iter())
-            .filter(|planned| !kept.iter().any(|run| planned.is(run)))
-            .collect();
-        let runs = Mutex::new(kept);
-        (missing.par_iter()).try_for_each(|planned| -> Result<()> {
+        let make = |planned: &Planned| {
             let run = self.make(planned);
             let run = run.with_context(|| format!("{}, seed {}", planned.task, planned.seed))?;
-            let (Some(run), Ok(mut runs)) = (run, runs.lock()) else {
-                return Ok(());
-            };
-            say(&format!(
-                "{}, {} %, tolerate {}, seed {}: {} after {} steps and {:.0} s, machine of the task: {}, success {:.1} %",
-                run.task,
-                run.percent,
-                run.tolerate,
-                run.seed,
-                run.stopped,
-                run.steps,
-                run.seconds,
-                if run.equivalent { "yes" } else { "no" },
-                100.0 * run.success,
-            ));
-            runs.push(run);
-            // In the order of the plan, whichever was done first.
-            runs.sort_by_cached_key(|run| all.iter().position(|planned| planned.is(run)));
-            write_lines(&folder.join(RAW), runs.iter())
-        })?;
-        let runs = runs.into_inner().unwrap_or_default();
+            if let Some(run) = &run {
+                say(&format!(
+                    "{}, {} %, tolerate {}, seed {}: {} after {} steps and {:.0} s, machine of the task: {}, success {:.1} %",
+                    run.task,
+                    run.percent,
+                    run.tolerate,
+                    run.seed,
+                    run.stopped,
+                    run.steps,
+                    run.seconds,
+                    if run.equivalent { "yes" } else { "no" },
+                    100.0 * run.success,
+                ));
+            }
+            Ok(run)
+        };
+        let runs = make_missing(&folder.join(RAW), &all, Planned::is, make)?;
         let complete = !self.interrupt.load(Ordering::Relaxed);
         if complete {
             let text = noisy_runs_table(&runs, self.seeds);

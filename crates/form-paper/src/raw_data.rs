@@ -1,9 +1,11 @@
 //! Raw data of experiments without run folders: one JSON object per line.
 
 use std::path::Path;
+use std::sync::Mutex;
 
 use anyhow::{Context, Result};
 use form_lab::{read_text, write_atomically};
+use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -38,4 +40,29 @@ pub(crate) fn write_lines<'a, T: Serialize + 'a>(
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
     write_atomically(path, text.as_bytes())
+}
+
+/// Makes what is planned and not in a file, on all cores, and keeps each there as soon as it is made, in the order of the plan. `make`
+/// returns nothing if it was interrupted.
+pub(crate) fn make_missing<P: Sync, T: Serialize + DeserializeOwned + Send>(
+    path: &Path,
+    plan: &[P],
+    is: impl Fn(&P, &T) -> bool + Sync,
+    make: impl Fn(&P) -> Result<Option<T>> + Sync,
+) -> Result<Vec<T>> {
+    let kept: Vec<T> = read_lines(path)?;
+    let missing: Vec<&P> = (plan.iter())
+        .filter(|planned| !kept.iter().any(|made| is(planned, made)))
+        .collect();
+    let made = Mutex::new(kept);
+    (missing.par_iter()).try_for_each(|planned| -> Result<()> {
+        let (Some(one), Ok(mut made)) = (make(planned)?, made.lock()) else {
+            return Ok(());
+        };
+        made.push(one);
+        // Whichever was done first.
+        made.sort_by_cached_key(|one| plan.iter().position(|planned| is(planned, one)));
+        write_lines(path, made.iter())
+    })?;
+    Ok(made.into_inner().unwrap_or_default())
 }

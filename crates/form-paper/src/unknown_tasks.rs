@@ -4,8 +4,8 @@
 //! choose the next object are compared.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -15,10 +15,9 @@ use form_lab::{
     EvaluationPlan, GridEnvFactory, Method, Preset, RunConfig, Trainer, world_for, write_atomically,
 };
 use form_rl::Choice;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::raw_data::{TABLES, read_lines, write_lines};
+use crate::raw_data::{TABLES, make_missing, read_lines};
 use crate::statistics::{interquartile_mean, median};
 use crate::zero_shot::random_machines;
 
@@ -99,33 +98,24 @@ impl UnknownTasks {
         say: &(dyn Fn(&str) + Sync),
     ) -> Result<(Vec<UnknownTaskRun>, bool)> {
         let all = plan(self.seeds)?;
-        let kept = read_lines(&folder.join(RAW))?;
-        let missing: Vec<&Planned> = (all.iter())
-            .filter(|planned| !kept.iter().any(|run| planned.is(run)))
-            .collect();
-        let runs = Mutex::new(kept);
-        (missing.par_iter()).try_for_each(|planned| -> Result<()> {
+        let make = |planned: &Planned| {
             let run = self.make(planned);
             let run =
                 run.with_context(|| format!("{}, seed {}", planned.task.name(), planned.seed))?;
-            let (Some(run), Ok(mut runs)) = (run, runs.lock()) else {
-                return Ok(());
-            };
-            say(&format!(
-                "{}, {}, seed {}: {} steps, held out {:.1} %, {:.1} s",
-                run.task,
-                run.choice,
-                run.seed,
-                run.steps,
-                100.0 * run.held_out,
-                run.seconds
-            ));
-            runs.push(run);
-            // In the order of the plan, whichever was done first.
-            runs.sort_by_cached_key(|run| all.iter().position(|planned| planned.is(run)));
-            write_lines(&folder.join(RAW), runs.iter())
-        })?;
-        let runs = runs.into_inner().unwrap_or_default();
+            if let Some(run) = &run {
+                say(&format!(
+                    "{}, {}, seed {}: {} steps, held out {:.1} %, {:.1} s",
+                    run.task,
+                    run.choice,
+                    run.seed,
+                    run.steps,
+                    100.0 * run.held_out,
+                    run.seconds
+                ));
+            }
+            Ok(run)
+        };
+        let runs = make_missing(&folder.join(RAW), &all, Planned::is, make)?;
         let complete = !self.interrupt.load(Ordering::Relaxed);
         if complete {
             let text = unknown_tasks_tables(&runs, self.seeds);
