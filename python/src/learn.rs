@@ -205,6 +205,7 @@ impl Learner {
             memory: memory_limit.map(|mib| mib.saturating_mul(1 << 20)),
             interrupt: Some(Arc::new(AtomicBool::new(false))),
             progress: Some(Arc::new(SearchProgress::default())),
+            ..Limits::default()
         };
         let start = Instant::now();
         let work = || -> form_learn::Result<_> {
@@ -379,6 +380,7 @@ fn tolerance(value: &Bound<'_, PyAny>) -> PyResult<Tolerance> {
 fn stop_name(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Time => "time-limit",
+        StopReason::Conflicts => "conflict-limit",
         StopReason::States => "state-limit",
         StopReason::Memory => "memory-limit",
         StopReason::Interrupted => "interrupted",

@@ -91,6 +91,9 @@ pub struct Args {
     /// The time limit, such as 500ms, 60s, 5m or 1h; seconds without a unit
     #[arg(long, value_name = "TIME", value_parser = input::duration)]
     time_limit: Option<Duration>,
+    /// The limit on the conflicts of the built-in solver: stops at the same place on every computer
+    #[arg(long, value_name = "N", value_parser = input::whole::<u64>)]
+    conflict_limit: Option<u64>,
     /// The memory limit of the process, in MiB
     #[arg(long, value_name = "MIB", value_parser = input::whole::<u64>)]
     memory_limit: Option<u64>,
@@ -209,6 +212,7 @@ pub fn run(args: &Args) -> Result<Answer> {
     let limits = Limits {
         max_states: args.max_states,
         time: args.time_limit,
+        conflicts: args.conflict_limit,
         memory: args.memory_limit.map(|mib| mib.saturating_mul(1 << 20)),
         interrupt: Some(input::interrupt()?),
         progress: None,
@@ -397,6 +401,7 @@ fn learn_built_in(
 fn stop_name(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Time => "time",
+        StopReason::Conflicts => "conflicts",
         StopReason::States => "states",
         StopReason::Memory => "memory",
         StopReason::Interrupted => "interrupted",

@@ -96,6 +96,9 @@ pub struct Limits {
     pub max_states: usize,
     /// The time limit of one call.
     pub time: Option<Duration>,
+    /// The maximum effort of one call: conflicts of the SAT solver, plus one for each of its calls. The same traces and limit stop at
+    /// the same place with the same answer, on any computer and with any number of threads; with this limit one thread searches.
+    pub conflicts: Option<u64>,
     /// The maximum resident memory of the process, in bytes.
     pub memory: Option<u64>,
     /// A flag that another thread sets to interrupt the search.
@@ -109,6 +112,7 @@ impl Default for Limits {
         Self {
             max_states: 10,
             time: None,
+            conflicts: None,
             memory: None,
             interrupt: None,
             progress: None,

@@ -62,6 +62,7 @@ impl LearnOutcome {
             } => {
                 let at = match reason {
                     StopReason::Time => "at the time limit",
+                    StopReason::Conflicts => "at the limit on conflicts",
                     StopReason::States => &format!("at {state_limit}"),
                     StopReason::Memory => "at the memory limit",
                     StopReason::Interrupted => "by an interrupt",
@@ -131,6 +132,8 @@ pub struct Cost {
 pub enum StopReason {
     /// The time limit.
     Time,
+    /// The limit on conflicts.
+    Conflicts,
     /// The maximum number of states: no machine within it is consistent.
     States,
     /// The memory limit.

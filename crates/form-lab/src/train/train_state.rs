@@ -212,6 +212,7 @@ impl std::fmt::Display for StopCause {
             Self::NoMachine(reason) => {
                 let (why, setting) = match reason {
                     StopReason::Time => ("in the time allowed", "learning.time_limit"),
+                    StopReason::Conflicts => ("with the conflicts allowed", "learning.time_limit"),
                     StopReason::States => ("with the states allowed", "learning.max_states"),
                     StopReason::Memory => ("in the memory allowed", "learning.max_states"),
                     StopReason::Interrupted => ("before it was interrupted", "learning.time_limit"),

@@ -179,6 +179,83 @@ fn limits_are_values_with_what_was_proven() {
     assert_eq!(machine, learn(&signature, &traces, &Options::default()));
 }
 
+/// Traces of a machine with a fork and a dead end, which takes some conflicts to find.
+fn forked() -> (Signature, Vec<Trace>) {
+    let signature =
+        Signature::parse(["p(a)", "p(b)", "q(a)", "q(b)", "r", "s", "t", "u"]).unwrap();
+    let machine = "initial u0\naccept u_acc\nreject u_rej\nu0 -> u1 : exists X. p(X)\n\
+                   u1 -> u2 : forall X. q(X)\nu1 -> u3 : t and not forall X. q(X)\n\
+                   u2 -> u4 : r\nu3 -> u4 : q(a)\nu4 -> u_acc : s and not u\nu4 -> u_rej : u";
+    let machine: Machine = machine.parse().unwrap();
+    let ids: Vec<_> = signature.ids().collect();
+    let mut random = Random::new(3);
+    let traces = (0..100).map(|_| {
+        let length = 1 + random.below(40);
+        let steps = (0..length).map(|_| AtomSet::from_iter([*random.pick(&ids)]));
+        labelled(&machine, &signature, steps.collect())
+    });
+    let traces = traces.collect();
+    (signature, traces)
+}
+
+/// A limit on conflicts stops at the same place every time, for any number of threads, and the search goes on from there.
+#[test]
+fn a_limit_on_conflicts_stops_at_the_same_place() {
+    let (signature, traces) = forked();
+    for options in [
+        Options::default(),
+        Options {
+            cyclic: true,
+            ..Options::default()
+        },
+        Options {
+            first_order: false,
+            max_disjuncts: 2,
+            ..Options::default()
+        },
+    ] {
+        let stopped_in = |threads: usize, conflicts: u64| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let mut learner = Learner::new(&signature, &options);
+            traces.iter().for_each(|trace| {
+                learner.add(trace);
+            });
+            let limits = Limits {
+                conflicts: Some(conflicts),
+                ..Limits::default()
+            };
+            let mut outcomes = Vec::new();
+            // Twice: the second call goes on where the first stopped.
+            for _ in 0..2 {
+                let outcome = match threads {
+                    0 => learner.learn(&limits).unwrap(),
+                    _ => (pool.build().unwrap()).install(|| learner.learn(&limits).unwrap()),
+                };
+                let rounds: Vec<_> = (learner.rounds().iter())
+                    .map(|round| (round.states, round.counterexamples, round.solver_calls))
+                    .collect();
+                outcomes.push((outcome, rounds));
+                if threads > 0 {
+                    break;
+                }
+            }
+            outcomes
+        };
+        for conflicts in [1, 10, 100, 1000] {
+            let expected = stopped_in(0, conflicts);
+            let LearnOutcome::Stopped { reason, .. } = &expected[0].0 else {
+                assert!(conflicts > 10, "{conflicts}");
+                continue;
+            };
+            assert_eq!(*reason, StopReason::Conflicts);
+            assert_eq!(stopped_in(0, conflicts), expected);
+            for threads in [1, 3] {
+                assert_eq!(stopped_in(threads, conflicts)[0], expected[0]);
+            }
+        }
+    }
+}
+
 /// Traces of 10,000 observations over 40 atoms, for which no small machine exists: every limit ends the search.
 #[test]
 fn limits_hold_for_long_traces() {
