@@ -132,7 +132,8 @@ impl Search<'_> {
         let steps_observed: Vec<&AtomSet> = (steps.iter())
             .map(|step| &observations[*step as usize])
             .collect();
-        let counts_stays = self.problem.shape(self.states).counts_stays();
+        // A chain has no cycles, even where other machines may have some.
+        let counts_stays = self.problem.counts_stays();
         self.followed.push(Followed {
             kind: prefix.kind,
             length: steps.len(),

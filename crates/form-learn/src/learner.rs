@@ -176,8 +176,11 @@ impl Learner {
             search.renew(problem);
         }
         self.above.renew(problem, limits.max_states);
-        // Fewer states than a trace has stays are refuted without a search.
-        let stays = problem.stays();
+        // Without cycles, fewer states than a trace has stays are refuted without a search.
+        let stays = match problem.options.cyclic {
+            true => 1,
+            false => problem.stays(),
+        };
         for states in self.states..stays.min(limits.max_states.saturating_add(1)) {
             self.search = None;
             self.states = states;

@@ -31,6 +31,7 @@ pub(crate) fn smallest(
 ) -> Result<Letters, StopReason> {
     bounds.raise(letters.lowest_cost());
     let (mut conflicts, mut calls) = (FIRST_CONFLICTS, FIRST_CALLS);
+    let mut refuted = Vec::new();
     loop {
         // Any machine, to refute the number of states; then the cheapest, which is easier to find.
         if bounds.incumbent.is_none() {
@@ -41,7 +42,7 @@ pub(crate) fn smallest(
             }
         }
         for _ in 0..STEPS {
-            if let Some(answer) = of_lowest_cost(letters, problem, bounds, budget)? {
+            if let Some(answer) = of_lowest_cost(letters, problem, bounds, &mut refuted, budget)? {
                 return Ok(answer);
             }
         }
@@ -58,22 +59,19 @@ fn of_lowest_cost(
     letters: &mut Relaxation,
     problem: &Problem,
     bounds: &mut Bounds,
+    refuted: &mut Vec<Vec<Lit>>,
     budget: &Budget,
 ) -> Result<Option<Letters>, StopReason> {
-    let bound = letters.at_most(bounds.lower);
     let others = letters.activation_literal();
-    let assumptions = [&bound[..], &[others]].concat();
-    let mut cubes = Cubes::new(problem, letters.states(), bounds.lower);
+    let mut cubes = Cubes::new(letters, problem, bounds.lower);
     let mut best: Option<Lettered> = None;
     for _ in 0..TIES {
-        match cubes.solve(letters, problem, &assumptions, budget) {
+        match cubes.solve(letters, problem, others, refuted, budget) {
             Solved::Unknown => return Err(budget.stop_reason()),
             Solved::Unsat => {
                 return Ok(match best {
                     Some(best) => Some(Letters::Answer(Some(best.learnt))),
-                    None if cubes.skeletons.is_empty() && !letters.core_has(&bound) => {
-                        Some(Letters::Answer(None))
-                    }
+                    None if cubes.is_refuted(letters) => Some(Letters::Answer(None)),
                     None => {
                         bounds.lower += 1;
                         None
@@ -103,53 +101,85 @@ fn keep(found: Option<Lettered>, bounds: &mut Bounds, budget: &Budget) {
     }
 }
 
-/// A pass over skeletons.
-struct Cubes {
-    /// All skeletons; none: the question is asked for all at once.
-    skeletons: Vec<Skeleton>,
-    /// What refuted some of them.
-    cores: Vec<Vec<Lit>>,
-    /// The first that is not refuted.
-    next: usize,
+/// A pass over the machines of one cost.
+enum Cubes {
+    /// Skeleton by skeleton.
+    Skeletons {
+        skeletons: Vec<Skeleton>,
+        /// What refuted some of them together with machines that are known.
+        cores: Vec<Vec<Lit>>,
+        /// The first that is not refuted.
+        next: usize,
+    },
+    /// All at once, under a bound on the cost.
+    Bound(Vec<Lit>),
 }
 
 impl Cubes {
-    fn new(problem: &Problem, states: usize, cost: usize) -> Self {
-        let skeletons = match problem.options.techniques.skeletons {
-            true => skeletons(&problem.shape(states), cost, problem.stays()),
+    fn new(letters: &mut Relaxation, problem: &Problem, cost: usize) -> Self {
+        let shape = problem.shape(letters.states());
+        let skeletons = match shape.has_skeletons() {
+            true => skeletons(&shape, true, cost, problem.stays()),
             false => None,
         };
-        Self {
-            skeletons: skeletons.unwrap_or_default(),
-            cores: Vec::new(),
-            next: 0,
+        match skeletons {
+            None => Self::Bound(letters.at_most(cost)),
+            Some(skeletons) => Self::Skeletons {
+                skeletons,
+                cores: Vec::new(),
+                next: 0,
+            },
         }
     }
 
-    /// Whether there is a machine under the assumptions, which only become stronger during the pass.
+    /// Whether the last proof of unsatisfiability holds for any cost.
+    fn is_refuted(&self, letters: &Relaxation) -> bool {
+        match self {
+            Self::Skeletons { .. } => false,
+            Self::Bound(bound) => !letters.core_has(bound),
+        }
+    }
+
+    /// Whether there is a machine that is not blocked while `others` is assumed; more and more are during the pass. `refuted` has
+    /// what refutes skeletons in every pass.
     fn solve(
         &mut self,
         letters: &mut Relaxation,
         problem: &Problem,
-        assumptions: &[Lit],
+        others: Lit,
+        refuted: &mut Vec<Vec<Lit>>,
         budget: &Budget,
     ) -> Solved<()> {
-        if self.skeletons.is_empty() {
-            return letters.solve(problem, assumptions, None, usize::MAX, budget);
-        }
-        while let Some(skeleton) = self.skeletons.get(self.next) {
+        let (skeletons, cores, next) = match self {
+            Self::Bound(bound) => {
+                let all = [&bound[..], &[others]].concat();
+                return letters.solve(problem, &all, None, usize::MAX, budget);
+            }
+            Self::Skeletons {
+                skeletons,
+                cores,
+                next,
+            } => (skeletons, cores, next),
+        };
+        while let Some(skeleton) = skeletons.get(*next) {
             let cube = letters.skeleton(skeleton);
-            let refuted = (self.cores.iter()).any(|core| core.iter().all(|l| cube.contains(l)));
-            if !refuted {
-                let all = [&cube[..], assumptions].concat();
+            let is_in_cube = |core: &Vec<Lit>| core.iter().all(|l| cube.contains(l));
+            if !cores.iter().chain(refuted.iter()).any(is_in_cube) {
+                let all = [&cube[..], &[others]].concat();
                 match letters.solve(problem, &all, None, usize::MAX, budget) {
                     Solved::Unsat => {}
                     answer => return answer,
                 }
-                let used = cube.into_iter().filter(|l| letters.core_has(&[*l]));
-                self.cores.push(used.collect());
+                let used = cube
+                    .into_iter()
+                    .filter(|l| letters.core_has(&[*l]))
+                    .collect();
+                match letters.core_has(&[others]) {
+                    true => cores.push(used),
+                    false => refuted.push(used),
+                }
             }
-            self.next += 1;
+            *next += 1;
         }
         Solved::Unsat
     }
@@ -161,6 +191,6 @@ const FIRST_CONFLICTS: i32 = 2000;
 const FIRST_CALLS: usize = 16;
 const CALLS: usize = 4;
 /// How many steps of the bound on the cost are taken at a time.
-const STEPS: usize = 4;
+const STEPS: usize = 8;
 /// How many machines of the lowest cost are enumerated.
 const TIES: usize = 100;

@@ -12,6 +12,7 @@
 mod above;
 pub mod asp;
 mod budget;
+mod by_skeleton;
 mod cegis;
 mod chains;
 mod counterexamples;

@@ -41,7 +41,7 @@ impl Options {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Techniques {
-    /// Lower bounds by counting stays, and runs in the order encoding (`cuts`, `ordered_runs`); the relaxation rests on them.
+    /// Lower bounds by counting stays, and runs in the order encoding (`cuts`, `table_runs`); the relaxation rests on them.
     pub stays: bool,
     /// Machines of the lowest cost without a solver (`chains`).
     pub chains: bool,

@@ -52,8 +52,11 @@ impl Problem {
         self.tree_of(ends.filter_map(|kind| self.traces.shortest(kind)))
     }
 
-    /// The traces that the relaxation starts from: the strongest, which are long.
+    /// The traces that the relaxation starts from: the strongest, which are long. With cycles any trace has ways enough: short ones.
     pub(crate) fn strongest_seeds(&self, states: usize, budget: &Budget) -> PrefixTree {
+        if self.options.cyclic {
+            return self.shortest_seeds();
+        }
         self.tree_of(self.strongest(states, SEEDS, budget).into_iter())
     }
 
@@ -111,6 +114,7 @@ impl Problem {
             PER_MISTAKE,
             |prefix| match prefix.kind {
                 Kind::Incomplete => prefix.length as f64,
+                _ if self.options.cyclic => prefix.length as f64,
                 _ => *known
                     .entry(prefix.trace)
                     .or_insert_with(|| self.cuts(prefix.trace, states)),
@@ -118,9 +122,15 @@ impl Problem {
         )
     }
 
-    /// Lower bound on the number of states: the most stays that a trace needs.
+    /// Whether stays bound the number of states of machines without cycles.
+    pub(crate) fn counts_stays(&self) -> bool {
+        let shape = self.shape(1);
+        shape.options.techniques.stays && shape.moves_at_new_observations()
+    }
+
+    /// Lower bound on the number of states of a machine without cycles: the most stays that a trace needs.
     pub(crate) fn stays(&self) -> usize {
-        if !self.shape(1).counts_stays() {
+        if !self.counts_stays() {
             return 1;
         }
         (self.traces.from(0).iter())
@@ -128,6 +138,19 @@ impl Problem {
             .map(|(_, steps)| cuts::stays(steps)[0])
             .max()
             .unwrap_or(1)
+    }
+
+    /// Lower bound on the cost of machines with this number of states, of which one fewer has been refuted.
+    ///
+    /// Every state is entered, and so is each terminal state that traces reach. If a trace has more stays than states, a machine has
+    /// a cycle: then one more pair of states is connected than these. Of C connections each costs an edge and a literal, and all but
+    /// one of the targets of a state need a negation to exclude each other.
+    pub(crate) fn lowest_cost(&self, states: usize) -> usize {
+        let ends = self.shape(states).reached;
+        let entered = states - 1 + ends.iter().filter(|reached| **reached).count();
+        let cycles = self.options.techniques.connections && self.stays() > states;
+        let connections = entered + usize::from(cycles);
+        2 * connections + connections.saturating_sub(states)
     }
 
     /// Adds a prefix of a trace to a prefix tree.
@@ -160,7 +183,7 @@ impl Problem {
 }
 
 /// How many traces of each end a search starts from, where stays can be counted.
-const SEEDS: usize = 10;
+const SEEDS: usize = 20;
 /// For how many traces of each end the ways are counted.
 const COUNTED: usize = 400;
 /// How many counterexamples of each mistake the relaxation gets at a time.

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::above::Above;
 use crate::budget::Budget;
+use crate::by_skeleton::OpenSkeletons;
 use crate::cegis::{Cegis, ConflictBudget};
 use crate::chains::{Chains, chains};
 use crate::effort::Effort;
@@ -31,6 +32,8 @@ pub(crate) struct Search {
     relaxation: Option<Relaxation>,
     /// Whether a table is consistent with all traces, so that the relaxation cannot prove anything.
     has_table: bool,
+    /// The skeletons of the machines that are searched for the cheapest one, if the options allow them.
+    skeletons: Option<OpenSkeletons>,
     /// The second prover.
     prover: Option<Cegis>,
     /// The search for the cheapest machine.
@@ -45,6 +48,7 @@ impl Search {
             chains: false,
             relaxation: None,
             has_table: false,
+            skeletons: None,
             prover: None,
             cegis: None,
         }
@@ -56,6 +60,9 @@ impl Search {
         self.has_table = false;
         self.relaxation
             .take_if(|relaxation| !relaxation.is_current(problem));
+        if let Some(skeletons) = &mut self.skeletons {
+            skeletons.renew(problem);
+        }
         self.cegis.take_if(|cegis| !cegis.is_current(problem));
         self.prover.take_if(|prover| !prover.is_current(problem));
         (self.bounds.incumbent).take_if(|best| !problem.counterexamples(best, 0).is_empty());
@@ -73,6 +80,7 @@ impl Search {
         let loops = self.cegis.iter().chain(&self.prover).map(Cegis::effort);
         loops
             .chain(self.relaxation.as_ref().map(Relaxation::effort))
+            .chain(self.skeletons.as_ref().map(OpenSkeletons::effort))
             .fold(Effort::default(), |sum, one| sum + one)
     }
 
@@ -103,6 +111,7 @@ impl Search {
             }
             self.chains = true;
         }
+        self.bounds.raise(problem.lowest_cost(self.states));
         above.chains(problem, self.states, budget);
         let needed = self.bounds.incumbent.is_none() || !problem.options.first_order;
         if needed && self.relaxation.is_none() {
@@ -125,6 +134,9 @@ impl Search {
         if matches!(proof, Solved::Unsat) {
             return Ok(None);
         }
+        if self.skeletons.is_none() && problem.shape(self.states).has_skeletons() {
+            self.skeletons = Some(OpenSkeletons::new());
+        }
         let mut found = self.in_turn(problem, above, 1, budget);
         if matches!(found, Solved::Unknown) {
             // Once a consistent machine is known, only the cheapest one is asked for. A worker of a thread pool must not wait for a thread
@@ -143,7 +155,13 @@ impl Search {
             (Solved::Sat(candidate), Some(cegis)) => {
                 budget.found(&candidate.learnt);
                 cegis.encoding().set_budget(budget);
-                break_ties(cegis, problem, &mut self.bounds, candidate, budget).map(Some)
+                let learnt = match &mut self.skeletons {
+                    Some(skeletons) => {
+                        skeletons.break_ties(cegis, problem, &mut self.bounds, candidate, budget)
+                    }
+                    None => break_ties(cegis, problem, &mut self.bounds, candidate, budget),
+                };
+                learnt.map(Some)
             }
             _ => Err(budget.stop_reason()),
         }
@@ -248,7 +266,11 @@ impl Search {
         let Some(cegis) = Cegis::begin(&mut self.cegis, problem, self.states, budget) else {
             return Solved::Unknown;
         };
-        cheapest(cegis, problem, &mut self.bounds, Some(conflicts), STEPS)
+        let bounds = &mut self.bounds;
+        match &mut self.skeletons {
+            Some(skeletons) => skeletons.cheapest(cegis, problem, bounds, conflicts, STEPS, budget),
+            None => cheapest(cegis, problem, bounds, Some(conflicts), STEPS),
+        }
     }
 
     /// The proof that there is no machine, with at most this number of calls for the relaxation. `Sat`: there is one, now in the

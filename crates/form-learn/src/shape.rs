@@ -72,9 +72,16 @@ impl Shape {
         !self.options.windows() && (!self.options.first_order || self.options.forall_alone)
     }
 
-    /// Whether every stay of a run is in another state, left at an observation that is new in it: then a trace that needs some
-    /// number of stays needs as many states.
-    pub(crate) fn counts_stays(&self) -> bool {
-        !self.options.cyclic && self.options.techniques.stays && self.moves_at_new_observations()
+    /// Whether the newest observation decides a move, or a `forall` that becomes complete: see [`cuts`](crate::cuts). Runs that may
+    /// end anywhere are so only without cycles.
+    pub(crate) fn has_tables(&self) -> bool {
+        let ends = !self.soft || !self.options.cyclic;
+        self.options.techniques.stays && self.moves_at_new_observations() && ends
+    }
+
+    /// Whether machines can be searched for skeleton by skeleton.
+    pub(crate) fn has_skeletons(&self) -> bool {
+        let techniques = &self.options.techniques;
+        techniques.skeletons && techniques.relaxation && self.has_tables() && !self.options.cyclic
     }
 }

@@ -1,9 +1,10 @@
-//! Skeletons: which states an edge connects, all possibilities for machines of low cost, as cubes for the solver.
+//! Skeletons: which states are connected by how many letters, all possibilities for one cost, as cubes for the solver.
 //!
-//! A bound on the cost bounds the number of connections: each costs an edge and a literal, and all but one of the targets of a
-//! state need a negation to exclude each other. Few connections over few states have few shapes. Given one of them, clauses about
-//! runs and paths say much more than without, so to refute each shape is far less work than to refute all at once, and what
-//! refutes one often refutes others: the core of the proof tells (cube and conquer; Heule et al. 2011).
+//! A letter costs an edge and a literal, and two letters that lead from a state to different targets cost a negation. So a skeleton
+//! has an exact cost, and machines of low cost have few skeletons. In general the number of edges between two states does not matter, and
+//! all but one of the targets of a state need a negation: that is a lower bound on the cost. Given one of them, clauses about runs and paths say much more
+//! than without, so to refute each is far less work than to refute all at once, and what refutes one often refutes others, also of
+//! higher cost: the core of the proof tells (cube and conquer; Heule et al. 2011). No clause has to count the cost.
 //!
 //! Without cycles, for a number of states of which one fewer has been refuted. Of shapes that differ in the numbers of the states,
 //! one is kept: states are numbered in the order of their last predecessors. Every state is entered. Two states without edges
@@ -11,16 +12,22 @@
 
 use crate::shape::Shape;
 
-/// Source and target of the connections, in order.
-pub(crate) type Skeleton = Vec<(usize, usize)>;
+/// Source, target and number of letters of the connections, in order.
+pub(crate) type Skeleton = Vec<(usize, usize, usize)>;
 
 /// The most skeletons that are enumerated.
-const MOST: usize = 2000;
+const MOST: usize = 5000;
 
-/// All skeletons of machines that cost no more than this; `None` if there are too many.
-pub(crate) fn skeletons(shape: &Shape, cost: usize, stays: usize) -> Option<Vec<Skeleton>> {
+/// All skeletons of this cost, exact if observations are letters, else a lower bound; `None` if there are too many.
+pub(crate) fn skeletons(
+    shape: &Shape,
+    letters: bool,
+    cost: usize,
+    stays: usize,
+) -> Option<Vec<Skeleton>> {
     let mut search = Search {
         shape,
+        letters,
         cost,
         stays,
         found: Vec::new(),
@@ -35,6 +42,7 @@ pub(crate) fn skeletons(shape: &Shape, cost: usize, stays: usize) -> Option<Vec<
 
 struct Search<'a> {
     shape: &'a Shape,
+    letters: bool,
     cost: usize,
     stays: usize,
     found: Vec<Skeleton>,
@@ -50,7 +58,7 @@ impl Search<'_> {
         }
         let shape = self.shape;
         if to > shape.reject() {
-            if self.is_possible(chosen) {
+            if self.least_cost(chosen, to) == self.cost && self.is_possible(chosen) {
                 self.found.push(chosen.clone());
             }
             return (self.found.len() <= MOST).then_some(());
@@ -73,14 +81,24 @@ impl Search<'_> {
         chosen: &mut Skeleton,
     ) -> Option<()> {
         for next in from..to.min(self.shape.states) {
-            chosen.push((next, to));
-            if self.least_cost(chosen, to) <= self.cost {
-                if next >= lowest {
-                    self.extend(to + 1, next, chosen)?;
+            let most = match self.letters {
+                true => self.shape.options.max_disjuncts,
+                false => 1,
+            };
+            for letters in 1..=most {
+                chosen.push((next, to, letters));
+                let affordable = self.least_cost(chosen, to) <= self.cost;
+                if affordable {
+                    if next >= lowest {
+                        self.extend(to + 1, next, chosen)?;
+                    }
+                    self.choose(to, next + 1, lowest, chosen)?;
                 }
-                self.choose(to, next + 1, lowest, chosen)?;
+                chosen.pop();
+                if !affordable {
+                    break;
+                }
             }
-            chosen.pop();
         }
         Some(())
     }
@@ -90,11 +108,16 @@ impl Search<'_> {
         let later = (to + 1..=self.shape.reject())
             .filter(|to| *to < self.shape.states || self.shape.reached[*to - self.shape.states]);
         let later = later.count();
-        let targets = |from: usize| chosen.iter().filter(|edge| edge.0 == from).count();
-        let apart: usize = (0..self.shape.states)
-            .map(|from| targets(from).saturating_sub(1))
-            .sum();
-        2 * (chosen.len() + later) + apart
+        let mut cost = 2 * later;
+        for (i, (from, _, letters)) in chosen.iter().enumerate() {
+            let others = chosen[..i].iter().filter(|edge| edge.0 == *from);
+            let apart: usize = others.map(|edge| edge.2).sum();
+            cost += match self.letters {
+                true => letters * (2 + apart),
+                false => 2 + apart.min(1),
+            };
+        }
+        cost
     }
 
     fn is_possible(&self, skeleton: &Skeleton) -> bool {
@@ -102,13 +125,14 @@ impl Search<'_> {
         let mut longest: Vec<Option<usize>> = vec![None; states];
         for from in (0..states).rev() {
             let targets = skeleton.iter().filter(|edge| edge.0 == from);
-            let rest = targets.filter_map(|(_, to)| match *to < states {
+            let rest = targets.filter_map(|(_, to, _)| match *to < states {
                 true => longest[*to],
                 false => Some(0),
             });
             longest[from] = rest.max().map(|rest| rest + 1);
         }
-        let has = |from: usize, to: usize| skeleton.contains(&(from, to));
+        let has =
+            |from: usize, to: usize| skeleton.iter().any(|edge| (edge.0, edge.1) == (from, to));
         let sinks: Vec<usize> = (0..states)
             .filter(|from| !skeleton.iter().any(|edge| edge.0 == *from))
             .collect();
@@ -116,7 +140,9 @@ impl Search<'_> {
             let together = |second: &usize| (0..states).any(|s| has(s, *first) && has(s, *second));
             sinks[i + 1..].iter().any(|second| !together(second))
         });
-        longest[0].is_some_and(|longest| longest >= self.stays) && !merged
+        // Without goals and dead ends no path has to lead anywhere.
+        let ends = self.shape.reached.contains(&true);
+        (!ends || longest[0].is_some_and(|longest| longest >= self.stays)) && !merged
     }
 }
 
@@ -138,26 +164,55 @@ mod tests {
 
     #[test]
     fn the_cheapest_shape_is_a_chain() {
-        let found = skeletons(&shape(3, [true, false]), 6, 1).unwrap();
+        let found = skeletons(&shape(3, [true, false]), true, 6, 1).unwrap();
         // The chain, and one that goes past a sink would need a negation.
-        assert_eq!(found, [vec![(0, 1), (1, 2), (2, 3)]]);
+        assert_eq!(found, [vec![(0, 1, 1), (1, 2, 1), (2, 3, 1)]]);
         // With a dead end, one state has two targets.
-        let found = skeletons(&shape(2, [true, true]), 7, 1).unwrap();
-        let chain = |first: usize, second: usize| vec![(0, 1), (first, 2), (second, 3)];
+        let found = skeletons(&shape(2, [true, true]), true, 7, 1).unwrap();
+        let chain = |first: usize, second: usize| vec![(0, 1, 1), (first, 2, 1), (second, 3, 1)];
         assert_eq!(found, [chain(0, 1), chain(1, 0), chain(1, 1)]);
     }
 
     #[test]
+    fn without_ends_no_path_is_needed() {
+        assert_eq!(
+            skeletons(&shape(1, [false, false]), true, 0, 1),
+            Some(vec![vec![]])
+        );
+    }
+
+    #[test]
+    fn a_skeleton_has_its_exact_cost() {
+        let mut shape = shape(2, [true, false]);
+        shape.options.max_disjuncts = 2;
+        // Two letters more than the chain has, or one of them to another target.
+        let found = skeletons(&shape, true, 6, 1).unwrap();
+        assert_eq!(
+            found,
+            [vec![(0, 1, 1), (1, 2, 2)], vec![(0, 1, 2), (1, 2, 1)]]
+        );
+        let found = skeletons(&shape, true, 7, 1).unwrap();
+        assert_eq!(found, [vec![(0, 1, 1), (0, 2, 1), (1, 2, 1)]]);
+        assert_eq!(skeletons(&shape, false, 6, 1), Some(Vec::new()));
+        // Of three targets, two need a negation; three letters need three.
+        let fork = vec![(0, 1, 1), (0, 2, 1), (1, 2, 1), (0, 3, 1)];
+        shape.reached = [true, true];
+        for (letters, cost) in [(true, 11), (false, 10)] {
+            assert!(skeletons(&shape, letters, cost, 1).unwrap().contains(&fork));
+        }
+    }
+
+    #[test]
     fn shapes_with_two_sinks_or_short_paths_are_left_out() {
-        let all = skeletons(&shape(4, [true, false]), 11, 1).unwrap();
-        let long = skeletons(&shape(4, [true, false]), 11, 4).unwrap();
+        let all = skeletons(&shape(4, [true, false]), true, 11, 1).unwrap();
+        let long = skeletons(&shape(4, [true, false]), true, 11, 4).unwrap();
         assert!(!long.is_empty() && long.len() < all.len());
         assert!(long.iter().all(|skeleton| {
             [(0, 1), (1, 2), (2, 3), (3, 4)]
                 .iter()
-                .all(|edge| skeleton.contains(edge))
+                .all(|(from, to)| skeleton.contains(&(*from, *to, 1)))
         }));
         // Two sinks of different parents.
-        assert!(!all.contains(&vec![(0, 1), (0, 2), (1, 3), (0, 4)]));
+        assert!(!all.contains(&vec![(0, 1, 1), (0, 2, 1), (1, 3, 1), (0, 4, 1)]));
     }
 }

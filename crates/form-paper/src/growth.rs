@@ -128,57 +128,117 @@ impl MachineFamily {
 
     /// This number of distinct traces of each kind that the machine can end in, the same for the same seed.
     pub fn sample(self, states: usize, each: usize, seed: u64) -> Result<Vec<Trace>> {
-        let signature = self.signature()?;
-        let machine = self.machine(states)?.bind(&signature)?;
-        let mut random = generator(seed, Stream::Other(states as u64));
-        let atoms: Vec<_> = signature.ids().collect();
-        let mut known = HashSet::new();
-        let mut traces = Vec::new();
         let kinds = match self {
             Self::DeadEnd => &[Kind::Goal, Kind::DeadEnd, Kind::Incomplete][..],
             _ => &[Kind::Goal, Kind::Incomplete],
         };
-        let mut missing = vec![each; kinds.len()];
-        for _ in 0..EPISODES {
-            if missing.iter().all(|missing| *missing == 0) {
-                return Ok(traces);
-            }
-            // Most goals take long: incomplete episodes are cut off anywhere.
-            let length = random.random_range(1..=LONGEST);
-            let mut run = Run::new(&machine);
-            let mut steps: Vec<AtomSet> = Vec::new();
-            let mut kind = Kind::Incomplete;
-            while steps.len() < length && kind == Kind::Incomplete {
-                let observation = AtomSet::from_iter([atoms[random.random_range(0..atoms.len())]]);
-                if steps.last() == Some(&observation) {
-                    continue;
-                }
-                run.step(&machine, &observation);
-                kind = match machine.machine().status(run.state()) {
-                    MachineStatus::Accepted => Kind::Goal,
-                    MachineStatus::Rejected => Kind::DeadEnd,
-                    MachineStatus::Running => Kind::Incomplete,
-                };
-                steps.push(observation);
-            }
-            let place = kinds.iter().position(|of| *of == kind);
-            if let Some(place) = place.filter(|place| missing[*place] > 0)
-                && known.insert((place, steps.clone()))
-            {
-                missing[place] -= 1;
-                traces.push(Trace::new(kind, steps));
-            }
-        }
-        bail!(
-            "{EPISODES} episodes have too few traces of {}",
-            self.as_str()
+        let stream = Stream::Other(states as u64);
+        let (machine, signature) = (self.machine(states)?, self.signature()?);
+        sample(
+            &machine,
+            &signature,
+            kinds,
+            each,
+            &mut generator(seed, stream),
         )
     }
+}
+
+/// This number of distinct traces of each of these kinds: observations are drawn at random, and the machine says how the episode ends.
+fn sample(
+    machine: &Machine,
+    signature: &Signature,
+    kinds: &[Kind],
+    each: usize,
+    random: &mut impl RngExt,
+) -> Result<Vec<Trace>> {
+    let machine = machine.bind(signature)?;
+    let atoms: Vec<_> = signature.ids().collect();
+    let mut known = HashSet::new();
+    let mut traces = Vec::new();
+    let mut missing = vec![each; kinds.len()];
+    for _ in 0..EPISODES {
+        if missing.iter().all(|missing| *missing == 0) {
+            return Ok(traces);
+        }
+        // Most goals take long: incomplete episodes are cut off anywhere.
+        let length = random.random_range(1..=LONGEST);
+        let mut run = Run::new(&machine);
+        let mut steps: Vec<AtomSet> = Vec::new();
+        let mut kind = Kind::Incomplete;
+        while steps.len() < length && kind == Kind::Incomplete {
+            let observation = AtomSet::from_iter([atoms[random.random_range(0..atoms.len())]]);
+            if steps.last() == Some(&observation) {
+                continue;
+            }
+            run.step(&machine, &observation);
+            kind = match machine.machine().status(run.state()) {
+                MachineStatus::Accepted => Kind::Goal,
+                MachineStatus::Rejected => Kind::DeadEnd,
+                MachineStatus::Running => Kind::Incomplete,
+            };
+            steps.push(observation);
+        }
+        let place = kinds.iter().position(|of| *of == kind);
+        if let Some(place) = place.filter(|place| missing[*place] > 0)
+            && known.insert((place, steps.clone()))
+        {
+            missing[place] -= 1;
+            traces.push(Trace::new(kind, steps));
+        }
+    }
+    bail!("{EPISODES} episodes have too few traces of a kind")
+}
+
+/// A problem of the shape of ZooKeeper's leader elections: messages of three arguments, 35 of them, 144 traces that end well or not, and
+/// a machine of three states, 12 edges and literals. The traces are sampled, not those of ZooKeeper.
+pub fn elections(seed: u64) -> Result<(Signature, Vec<Trace>)> {
+    const NODES: [&str; 3] = ["n0", "n1", "n2"];
+    let mut atoms = Vec::new();
+    for (from, to) in NODES.iter().flat_map(|from| NODES.map(|to| (from, to))) {
+        if *from == to {
+            continue;
+        }
+        atoms.extend(NODES.map(|leader| format!("looking({from},{to},{leader})")));
+        atoms.push(format!("leading({from},{to},{from})"));
+        atoms.push(format!("following({from},{to},{to})"));
+    }
+    // Nodes that still hear of another leader.
+    for (from, to) in [(0, 1), (1, 2), (2, 0), (1, 0), (2, 1)] {
+        let leader = NODES[3 - from - to];
+        atoms.push(format!("following({},{},{leader})", NODES[from], NODES[to]));
+    }
+    let signature = Signature::parse(atoms.iter().map(String::as_str))?;
+    let machine: Machine = "initial u0
+        accept u_acc
+        reject u_rej
+        u0 -> u1 : exists X. looking(X, n0, n2) and not exists X. leading(n1, X, n1)
+        u0 -> u2 : exists X. leading(n1, X, n1)
+        u1 -> u_acc : exists X. following(X, n2, n2)
+        u2 -> u_acc : exists X. following(X, n1, n1) and not exists X. leading(n0, X, n0)
+        u2 -> u_rej : exists X. leading(n0, X, n0)"
+        .parse()?;
+    let kinds = [Kind::Goal, Kind::DeadEnd];
+    let mut random = generator(seed, Stream::Other(0));
+    let traces = sample(&machine, &signature, &kinds, 72, &mut random)?;
+    Ok((signature, traces))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn elections_have_the_shape_of_zookeepers() {
+        let (signature, traces) = elections(1).unwrap();
+        assert_eq!((signature.len(), traces.len()), (35, 144));
+        assert!(
+            signature
+                .atoms()
+                .iter()
+                .all(|atom| atom.constants().len() == 3)
+        );
+    }
 
     #[test]
     fn traces_are_what_the_machine_says() {

@@ -24,7 +24,7 @@ mod zero_shot;
 pub use check::{CheckedFile, check_runs, check_tables, recorded_command};
 pub use curves::{Axis, Curve, Figure, Panel, Scale};
 pub use findings::{Finding, Measurements, findings_table};
-pub use growth::{MachineFamily, SUB_TASKS};
+pub use growth::{MachineFamily, SUB_TASKS, elections};
 pub use label_noise::{NoisyRun, NoisyRuns, noisy_runs_table};
 pub use markdown_section::{has_section, update_section};
 pub use plan::{Experiment, PlanOptions, PlannedRun, plan_runs};

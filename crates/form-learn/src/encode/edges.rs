@@ -46,14 +46,6 @@ impl Encoding {
             self.outgoing.push(groups);
             self.add_waits(from);
         }
-        // Without a state that no edge enters there would be a smaller machine.
-        for to in 1..self.shape.states {
-            let entering: Vec<Lit> = (self.slots.iter())
-                .filter(|slot| slot.to == to)
-                .map(|slot| slot.present)
-                .collect();
-            self.solver.add(&entering);
-        }
         Some(())
     }
 
@@ -70,7 +62,7 @@ impl Encoding {
                     .collect();
                 let forall = self.solver.disjunction(&foralls);
                 waits.push(forall);
-                if let Some(runs) = &mut self.ordered {
+                if let Some(runs) = &mut self.table_runs {
                     runs.moves.waits.insert((from, *to, f), forall);
                 }
             }
@@ -82,7 +74,7 @@ impl Encoding {
                 }
             }
         }
-        if let Some(runs) = &mut self.ordered {
+        if let Some(runs) = &mut self.table_runs {
             runs.moves.waits_anywhere.push(anywhere);
         }
     }

@@ -32,11 +32,11 @@ impl Encoding {
     fn add_holds(&mut self, slot: usize, holds: Lit, here: &[usize], elsewhere: &[usize]) {
         let slot = &self.slots[slot];
         self.solver.add(&[-holds, slot.present]);
-        if self.shape.counts_stays() {
+        if self.shape.has_tables() {
             self.solver.add(&[-holds, -slot.windowed]);
         }
         let mut otherwise = vec![holds, -slot.present];
-        if self.shape.counts_stays() {
+        if self.shape.has_tables() {
             otherwise.push(slot.windowed);
         }
         let wrong = (here.iter().map(|i| slot.negative[*i]))
@@ -66,7 +66,7 @@ impl Encoding {
     /// from determinism, but not by unit propagation.
     fn add_exclusion(&mut self, from: usize, number: u32) {
         let groups = self.outgoing[from].clone();
-        if self.windows.is_empty() || self.shape.counts_stays() {
+        if self.windows.is_empty() || self.shape.has_tables() {
             for (to, slots) in &groups {
                 let holds: Vec<Lit> = slots.iter().map(|s| self.holds[&(*s, number)]).collect();
                 let fires = self.solver.disjunction(&holds);

@@ -12,13 +12,13 @@ mod edges;
 mod firing;
 mod idle;
 mod model;
-mod ordered_runs;
 mod relaxation;
 mod runs;
 mod since;
 mod soft;
 mod solver;
 mod symmetry;
+mod table_runs;
 mod tie_break;
 mod totalizer;
 
@@ -36,8 +36,8 @@ pub(crate) use solver::{Lit, Solved};
 use crate::budget::Budget;
 use crate::shape::Shape;
 use crate::vocabulary::LearnableAtom;
-use ordered_runs::OrderedRuns;
 use solver::{FALSE, Solver, TRUE};
+use table_runs::TableRuns;
 
 /// The encoding for one shape, to which traces are added.
 pub(crate) struct Encoding {
@@ -57,7 +57,7 @@ pub(crate) struct Encoding {
     /// For each slot and observation: the literals about the newest observation hold.
     holds: HashMap<(usize, u32), Lit>,
     /// The runs, if stays can be counted. If not, what follows describes them.
-    ordered: Option<OrderedRuns>,
+    table_runs: Option<TableRuns>,
     /// For each node and state: the run is there, terminal states included.
     states: Vec<Vec<Lit>>,
     /// For each state, target and observation, without `forall` atoms: an edge fires.
@@ -88,7 +88,7 @@ impl Encoding {
         root[0] = TRUE;
         let mut encoding = Self {
             solver: Solver::new(budget),
-            ordered: OrderedRuns::new(&shape),
+            table_runs: TableRuns::new(&shape),
             shape,
             vocabulary: vocabulary.to_vec(),
             now,

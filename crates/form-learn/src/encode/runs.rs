@@ -12,8 +12,8 @@ pub(super) const CHECKED: usize = 256;
 impl Encoding {
     /// Encodes the nodes of the tree that are new since the last call.
     pub(crate) fn extend(&mut self, tree: &PrefixTree, observations: &[AtomSet]) {
-        if self.shape.counts_stays() {
-            return self.extend_ordered(tree, observations);
+        if self.shape.has_tables() {
+            return self.extend_tables(tree, observations);
         }
         for node in self.states.len()..tree.len() {
             // What is missing is encoded by the next call: a limit ends the search meanwhile.
@@ -26,8 +26,8 @@ impl Encoding {
         }
     }
 
-    fn extend_ordered(&mut self, tree: &PrefixTree, observations: &[AtomSet]) {
-        let Some(mut runs) = self.ordered.take() else {
+    fn extend_tables(&mut self, tree: &PrefixTree, observations: &[AtomSet]) {
+        let Some(mut runs) = self.table_runs.take() else {
             return;
         };
         runs.tighten(&mut self.solver, tree);
@@ -45,7 +45,7 @@ impl Encoding {
             }
             runs.add_node(&mut self.solver, tree);
         }
-        self.ordered = Some(runs);
+        self.table_runs = Some(runs);
     }
 
     fn add_node(&mut self, tree: &PrefixTree, node: usize) {

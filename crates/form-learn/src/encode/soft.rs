@@ -6,8 +6,8 @@
 use form_core::Kind;
 
 use super::Encoding;
-use super::ordered_runs::OrderedRuns;
 use super::solver::{FALSE, Lit, Solver};
+use super::table_runs::TableRuns;
 
 impl Encoding {
     /// The literal for one misjudged trace.
@@ -17,7 +17,7 @@ impl Encoding {
 
     /// At a node of the tree, the run is as after a trace of this kind, unless the trace is misjudged.
     pub(crate) fn expect(&mut self, node: usize, kind: Kind, misjudged: Lit) {
-        let (states, running) = match &self.ordered {
+        let (states, running) = match &self.table_runs {
             Some(runs) => (&runs.states[node], &runs.at_least[node][..1]),
             None => (&self.states[node], &self.states[node][..self.shape.states]),
         };
@@ -33,7 +33,7 @@ impl Encoding {
     /// Excludes states at a node that are too high for the [stays](crate::cuts) that the rest of a trace needs, unless the trace
     /// is misjudged.
     pub(crate) fn expect_stays(&mut self, node: usize, stays: usize, misjudged: Lit) {
-        let Some(runs) = &self.ordered else { return };
+        let Some(runs) = &self.table_runs else { return };
         for k in (self.shape.states + 1).saturating_sub(stays)..self.shape.states {
             self.solver.add(&[misjudged, -runs.at_least[node][k]]);
         }
@@ -68,7 +68,7 @@ impl Encoding {
     }
 }
 
-impl OrderedRuns {
+impl TableRuns {
     /// The variables of the next node, a child of `parent`, where a run may end anywhere.
     pub(super) fn add_soft_positions(&mut self, solver: &mut Solver, parent: usize) {
         let inner = self.shape.states;

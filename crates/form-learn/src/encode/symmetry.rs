@@ -2,7 +2,8 @@
 //!
 //! Without cycles, states can be numbered in the order in which the last of their predecessors is numbered, since a queue
 //! would release them then; those released together are ordered by their edges from it. Parallel edges are ordered by their
-//! first positive literal.
+//! first positive literal. With cycles, states are numbered breadth first: in the order of their first predecessors (Ulyantsev,
+//! Zakirzyanov and Shalyto 2015).
 
 use super::Encoding;
 use super::solver::Lit;
@@ -16,9 +17,11 @@ impl Encoding {
                 }
             }
         }
-        if !self.shape.options.cyclic {
-            self.order_states();
-        }
+        // ends[v][u]: u is the last predecessor of v, or with cycles the first.
+        let ends: Vec<Vec<Lit>> = (0..self.shape.states)
+            .map(|to| self.end_predecessor(to))
+            .collect();
+        self.order_states(&ends);
     }
 
     /// The first positive literal of one slot does not come after that of the other, unless one of these holds.
@@ -33,11 +36,7 @@ impl Encoding {
         }
     }
 
-    fn order_states(&mut self) {
-        // last[v][u]: u is the last predecessor of v.
-        let last: Vec<Vec<Lit>> = (0..self.shape.states)
-            .map(|to| self.last_predecessor(to))
-            .collect();
+    fn order_states(&mut self, last: &[Vec<Lit>]) {
         for to in 1..self.shape.states.saturating_sub(1) {
             for (from, is_last) in last[to].iter().enumerate() {
                 for earlier in &last[to + 1][..from] {
@@ -57,15 +56,22 @@ impl Encoding {
             .position(|slot| slot.from == from && slot.to == to)
     }
 
-    /// For each lower state: it is the last from which an edge leads to this one.
-    fn last_predecessor(&mut self, to: usize) -> Vec<Lit> {
-        let edges: Vec<Lit> = (0..to)
+    /// For each lower state: it is the last from which an edge leads to this one, or with cycles the first. There is one: without a
+    /// state that no edge enters there would be a smaller machine.
+    fn end_predecessor(&mut self, to: usize) -> Vec<Lit> {
+        let mut edges: Vec<Lit> = (0..to)
             .filter_map(|from| {
                 self.first_slot(from, to)
                     .map(|slot| self.slots[slot].present)
             })
             .collect();
-        (0..edges.len())
+        if to > 0 {
+            self.solver.add(&edges);
+        }
+        if self.shape.options.cyclic {
+            edges.reverse();
+        }
+        let mut ends: Vec<Lit> = (0..edges.len())
             .map(|from| {
                 let last = self.solver.fresh();
                 let mut otherwise = vec![last, -edges[from]];
@@ -77,6 +83,10 @@ impl Encoding {
                 self.solver.add(&otherwise);
                 last
             })
-            .collect()
+            .collect();
+        if self.shape.options.cyclic {
+            ends.reverse();
+        }
+        ends
     }
 }

@@ -5,11 +5,25 @@ use std::cmp::Reverse;
 use super::Encoding;
 use super::model::Candidate;
 use super::solver::Lit;
+use crate::skeletons::Skeleton;
 
 impl Encoding {
     /// A fresh activation literal: clauses that contain its negation hold only while it is assumed.
     pub(crate) fn activation_literal(&mut self) -> Lit {
         self.solver.fresh_absent()
+    }
+
+    /// The assumptions that the connections are exactly these.
+    pub(crate) fn skeleton(&self, skeleton: &Skeleton) -> Vec<Lit> {
+        let pairs = self.outgoing.iter().enumerate();
+        let pairs = pairs.flat_map(|(from, groups)| groups.iter().map(move |group| (from, group)));
+        // Parallel edges fill their slots from the front.
+        let connected = pairs.filter_map(|(from, (to, slots))| {
+            let present = self.slots[*slots.first()?].present;
+            let has = skeleton.iter().any(|edge| (edge.0, edge.1) == (from, *to));
+            Some(if has { present } else { -present })
+        });
+        connected.collect()
     }
 
     /// Adds a blocking clause: while `activation` is assumed, the machine is not this one.

@@ -181,8 +181,7 @@ fn limits_are_values_with_what_was_proven() {
 
 /// Traces of a machine with a fork and a dead end, which takes some conflicts to find.
 fn forked() -> (Signature, Vec<Trace>) {
-    let signature =
-        Signature::parse(["p(a)", "p(b)", "q(a)", "q(b)", "r", "s", "t", "u"]).unwrap();
+    let signature = Signature::parse(["p(a)", "p(b)", "q(a)", "q(b)", "r", "s", "t", "u"]).unwrap();
     let machine = "initial u0\naccept u_acc\nreject u_rej\nu0 -> u1 : exists X. p(X)\n\
                    u1 -> u2 : forall X. q(X)\nu1 -> u3 : t and not forall X. q(X)\n\
                    u2 -> u4 : r\nu3 -> u4 : q(a)\nu4 -> u_acc : s and not u\nu4 -> u_rej : u";
@@ -215,7 +214,6 @@ fn a_limit_on_conflicts_stops_at_the_same_place() {
         },
     ] {
         let stopped_in = |threads: usize, conflicts: u64| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             let mut learner = Learner::new(&signature, &options);
             traces.iter().for_each(|trace| {
                 learner.add(trace);
@@ -229,7 +227,11 @@ fn a_limit_on_conflicts_stops_at_the_same_place() {
             for _ in 0..2 {
                 let outcome = match threads {
                     0 => learner.learn(&limits).unwrap(),
-                    _ => (pool.build().unwrap()).install(|| learner.learn(&limits).unwrap()),
+                    _ => rayon::ThreadPoolBuilder::new()
+                        .num_threads(threads)
+                        .build()
+                        .unwrap()
+                        .install(|| learner.learn(&limits).unwrap()),
                 };
                 let rounds: Vec<_> = (learner.rounds().iter())
                     .map(|round| (round.states, round.counterexamples, round.solver_calls))

@@ -143,6 +143,94 @@ fn letters_find_the_machine_of_the_encoding() {
     );
 }
 
+/// Machines with quantifiers: forks, three targets of one state, dead ends, and cycles.
+const GUARDED: [&str; 6] = [
+    "u0 -> u1 : exists X. p(X) and not q\n u0 -> u2 : q\n u1 -> u_acc : r\n u2 -> u_acc : forall X. p(X)",
+    "u0 -> u1 : p(a)\n u0 -> u2 : p(b) and not p(a)\n u0 -> u_rej : q and not exists X. p(X)\n u1 -> u_acc : r\n u2 -> u_acc : q",
+    "u0 -> u1 : forall X. p(X)\n u1 -> u_acc : r and not q\n u1 -> u_rej : q",
+    "u0 -> u1 : exists X. p(X)\n u1 -> u_acc : r and not q\n u1 -> u0 : q",
+    "u0 -> u1 : forall X. p(X)\n u1 -> u2 : q\n u2 -> u_acc : r and not exists X. p(X)\n u2 -> u0 : exists X. p(X)",
+    "u0 -> u1 : q\n u1 -> u2 : r and not q\n u2 -> u1 : q\n u2 -> u_acc : p(a) and not q",
+];
+
+/// A problem over guards; every other one with observations of two atoms.
+fn guarded(seed: u64) -> Problem {
+    let mut random = Random::new(seed);
+    let signature = Signature::parse(["p(a)", "p(b)", "q", "r"]).unwrap();
+    let target = seed as usize % GUARDED.len();
+    let reject = if GUARDED[target].contains("u_rej") {
+        "reject u_rej\n"
+    } else {
+        ""
+    };
+    let machine = format!("initial u0\naccept u_acc\n{reject}{}", GUARDED[target]);
+    let machine = machine.parse().unwrap();
+    let ids: Vec<_> = signature.ids().collect();
+    let most_atoms = 1 + seed as usize / GUARDED.len() % 2;
+    let number = 5 + random.below(40);
+    let traces = (0..number)
+        .map(|_| {
+            let length = 1 + random.below(10);
+            let steps = (0..length).map(|_| {
+                let atoms = 1 + random.below(most_atoms);
+                (0..atoms).map(|_| *random.pick(&ids)).collect::<AtomSet>()
+            });
+            labelled(&machine, &signature, steps.collect())
+        })
+        .collect();
+    Problem {
+        signature,
+        traces,
+        options: Options {
+            cyclic: target > 2,
+            max_disjuncts: 1 + random.below(2),
+            ..Options::default()
+        },
+        max_states: 3,
+    }
+}
+
+#[test]
+fn guards_are_the_same_without_any_technique() {
+    let mut found = 0;
+    for seed in 0..72 {
+        let problem = guarded(seed);
+        let expected = learn(&problem, Techniques::default());
+        for techniques in combinations() {
+            let other = learn(&problem, techniques);
+            assert_eq!(
+                other,
+                expected,
+                "{seed} {techniques:?}\n{}",
+                problem.describe()
+            );
+        }
+        found += usize::from(expected.is_some_and(|(states, _, _)| states > 1));
+    }
+    assert!(found > 30, "only {found} machines have more than one state");
+}
+
+#[test]
+fn guards_cost_as_much_as_exhaustive_enumeration_says() {
+    let mut compared = 0;
+    for seed in 0..72 {
+        let mut problem = guarded(seed);
+        problem.max_states = 2;
+        problem.options.max_disjuncts = 1;
+        problem.traces.truncate(12);
+        let learnt = learn(&problem, Techniques::default());
+        match (best(&problem), learnt) {
+            (_, Some((_, cost, _))) if cost.size > MAX_SIZE => {}
+            (expected, learnt) => {
+                let learnt = learnt.map(|(states, cost, _)| (states, cost));
+                assert_eq!(learnt, expected, "{seed}\n{}", problem.describe());
+                compared += usize::from(learnt.is_some());
+            }
+        }
+    }
+    assert!(compared > 20, "only {compared} problems were compared");
+}
+
 #[test]
 fn letters_cost_as_much_as_exhaustive_enumeration_says() {
     let mut compared = 0;

@@ -139,10 +139,13 @@ impl Relaxation {
                 connected.insert((from, to), present);
             }
         }
-        if self.shape.options.techniques.paths {
+        if self.shape.options.techniques.paths && !self.shape.options.cyclic {
             self.paths = Some(Paths::new(&mut self.solver, &self.shape, &connected));
         }
         self.connected = connected.clone();
+        if self.shape.options.cyclic {
+            return self.number_breadth_first(&connected);
+        }
         let mut before: Option<Vec<Lit>> = None;
         for to in 1..self.shape.states {
             let present: Vec<Lit> = (0..to).map(|from| connected[&(from, to)]).collect();
@@ -165,6 +168,33 @@ impl Relaxation {
                 }
             }
             before = Some(after);
+        }
+    }
+
+    /// Symmetry breaking with cycles: states are numbered in the order of their first predecessors, breadth first, ties by their
+    /// letters from it (Ulyantsev, Zakirzyanov and Shalyto 2015).
+    fn number_breadth_first(&mut self, connected: &HashMap<(usize, usize), Lit>) {
+        let mut before: Option<Vec<Lit>> = None;
+        for to in 1..self.shape.states {
+            let present: Vec<Lit> = (0..to).map(|from| connected[&(from, to)]).collect();
+            self.solver.add(&present);
+            // up_to[u]: some predecessor has number u or a lower one.
+            let up_to: Vec<Lit> = (0..to)
+                .map(|from| self.solver.disjunction(&present[..=from]))
+                .collect();
+            if let Some(before) = before {
+                for (from, (earlier, here)) in before.iter().zip(&up_to).enumerate() {
+                    self.solver.add(&[-here, *earlier]);
+                    if let Some(letters) = &self.letters {
+                        let mut unless = vec![-connected[&(from, to - 1)], -present[from]];
+                        if from > 0 {
+                            unless.extend([before[from - 1], up_to[from - 1]]);
+                        }
+                        letters.order(&mut self.solver, from, [to - 1, to], &unless);
+                    }
+                }
+            }
+            before = Some(up_to);
         }
     }
 

@@ -7,6 +7,7 @@
 //! the tie-break implies.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use form_core::{AtomSet, Formula};
 
@@ -25,6 +26,8 @@ pub(super) struct Letters {
     observations: usize,
     /// For each state, target and letter: it leads there.
     leads: Vec<Vec<(usize, Vec<Lit>)>>,
+    /// For each state and target, literal k: more than k letters lead there.
+    numbers: HashMap<(usize, usize), Vec<Lit>>,
     /// Literal k: the cost exceeds the base cost by more than k.
     cost: Vec<Lit>,
     /// Literal k: more than k pairs of states are connected; there are more than k letters.
@@ -70,6 +73,7 @@ impl Letters {
             atoms: vocabulary.iter().filter(observed).cloned().collect(),
             observations: observations.len(),
             leads: Vec::new(),
+            numbers: HashMap::new(),
             cost: Vec::new(),
             connections: Vec::new(),
             letters: Vec::new(),
@@ -95,16 +99,23 @@ impl Letters {
                 let targets: Vec<Lit> = leads.iter().map(|(_, leads)| leads[letter]).collect();
                 solver.at_most_one(&targets);
             }
-            for (_, leads) in &leads {
+            for (to, leads) in &leads {
                 solver.check()?;
                 let most = shape.options.max_disjuncts;
-                if let Some(more) = solver.totalizer(leads, most).get(most) {
+                let number = solver.totalizer(leads, most);
+                if let Some(more) = number.get(most) {
                     solver.add(&[-more]);
                 }
+                self.numbers.insert((from, *to), number);
             }
             self.leads.push(leads);
         }
         Some(())
+    }
+
+    /// The assumption that at most this number of letters leads from a state to a target, if that says anything.
+    pub(super) fn at_most_letters(&self, from: usize, to: usize, most: usize) -> Option<Lit> {
+        self.numbers[&(from, to)].get(most).map(|more| -more)
     }
 
     /// For each target of a state: an edge leads there.

@@ -5,7 +5,7 @@
 //! free. Every machine has such a table, so a number of states without a consistent table has no consistent machine. The
 //! converse does not hold: then the [encoding](crate::encode) decides.
 //!
-//! The runs are those of [`OrderedRuns`].
+//! The runs are those of [`TableRuns`].
 
 mod edges;
 mod letters;
@@ -16,9 +16,9 @@ use std::collections::HashMap;
 
 use form_core::AtomSet;
 
-use super::ordered_runs::OrderedRuns;
 use super::runs::CHECKED;
 use super::solver::{Lit, Solved, Solver};
+use super::table_runs::TableRuns;
 use crate::budget::Budget;
 use crate::counterexamples::mistakes;
 use crate::effort::Effort;
@@ -44,7 +44,7 @@ pub(crate) struct Relaxation {
     edges: HashMap<(usize, usize), Vec<RelaxedEdge>>,
     /// The edges where observations are letters.
     letters: Option<Letters>,
-    runs: OrderedRuns,
+    runs: TableRuns,
     paths: Option<Paths>,
     /// For each state and target: an edge leads there.
     connected: HashMap<(usize, usize), Lit>,
@@ -64,7 +64,7 @@ impl Relaxation {
         if !shape.options.techniques.relaxation {
             return None;
         }
-        let runs = OrderedRuns::new(&shape)?;
+        let runs = TableRuns::new(&shape)?;
         let masks = |forall: bool| -> Vec<AtomSet> {
             (problem.vocabulary.iter())
                 .filter(|atom| atom.window.is_some() == forall)
@@ -106,15 +106,21 @@ impl Relaxation {
         }
     }
 
-    /// The assumptions that the connections are exactly these.
+    /// The assumptions that the connections are exactly these, with at most that number of letters.
     pub(crate) fn skeleton(&self, skeleton: &Skeleton) -> Vec<Lit> {
-        let connected = self.connected.iter();
-        let mut literals: Vec<Lit> = connected
-            .map(|(pair, connected)| match skeleton.contains(pair) {
-                true => *connected,
-                false => -connected,
-            })
-            .collect();
+        let mut literals = Vec::new();
+        for (pair, connected) in &self.connected {
+            match skeleton.iter().find(|edge| (edge.0, edge.1) == *pair) {
+                Some((from, to, most)) => {
+                    literals.push(*connected);
+                    let letters = self.letters.as_ref();
+                    literals.extend(
+                        letters.and_then(|letters| letters.at_most_letters(*from, *to, *most)),
+                    );
+                }
+                None => literals.push(-connected),
+            }
+        }
         literals.sort_unstable();
         literals
     }

@@ -8,8 +8,8 @@
 
 use std::collections::HashMap;
 
-use crate::encode::ordered_runs::OrderedRuns;
 use crate::encode::solver::{FALSE, Lit, Solver, TRUE};
+use crate::encode::table_runs::TableRuns;
 use crate::prefix_tree::PrefixTree;
 use crate::shape::Shape;
 
@@ -84,7 +84,7 @@ impl Paths {
     }
 
     /// Says what the nodes of the tree demand, where that is new.
-    pub(super) fn extend(&mut self, solver: &mut Solver, tree: &PrefixTree, runs: &OrderedRuns) {
+    pub(super) fn extend(&mut self, solver: &mut Solver, tree: &PrefixTree, runs: &TableRuns) {
         self.needed.resize(runs.len(), 0);
         for (node, needed) in self.needed.iter_mut().enumerate() {
             let stays = tree.node(node).stays;
