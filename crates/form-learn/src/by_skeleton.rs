@@ -90,20 +90,18 @@ impl OpenSkeletons {
         Some(())
     }
 
-    /// The next machine of at most this cost, under further assumptions.
+    /// The next machine of at most this cost, under further assumptions, whose skeleton is not among the first `refuted` open ones.
     fn next(
         &mut self,
         cegis: &mut Cegis,
         problem: &Problem,
         cost: usize,
         assumptions: &[Lit],
+        refuted: &mut usize,
         budget: Option<ConflictBudget>,
     ) -> Solved<Candidate> {
-        if self.refuted.0 != cost {
-            self.refuted = (cost, 0);
-        }
         let bound = cegis.encoding().at_most(Measure::Cost, cost);
-        while let Some(skeleton) = self.open.get(self.refuted.1) {
+        while let Some(skeleton) = self.open.get(*refuted) {
             let cube = cegis.encoding().skeleton(skeleton);
             let all = [&bound[..], &cube, assumptions].concat();
             match cegis.solve(problem, &all, budget) {
@@ -114,12 +112,20 @@ impl OpenSkeletons {
                 .encoding()
                 .core_has(&[&bound[..], assumptions].concat())
             {
-                true => self.refuted.1 += 1,
+                true => *refuted += 1,
                 // It is refuted for any cost.
-                false => _ = self.open.remove(self.refuted.1),
+                false => _ = self.open.remove(*refuted),
             }
         }
         Solved::Unsat
+    }
+
+    /// How many of the open skeletons are refuted under this bound on the cost.
+    fn refuted_under(&self, cost: usize) -> usize {
+        match self.refuted.0 == cost {
+            true => self.refuted.1,
+            false => 0,
+        }
     }
 
     /// The cheapest machine, from the lower bound upwards, with a conflict budget for each call, this number of steps of the bound.
@@ -143,7 +149,10 @@ impl OpenSkeletons {
             if (self.extend(problem, states, cost, conflicts, budget)).is_none() {
                 return cheapest(cegis, problem, bounds, Some(conflicts), steps);
             }
-            match self.next(cegis, problem, cost, &[], Some(calls)) {
+            let mut refuted = self.refuted_under(cost);
+            let answer = self.next(cegis, problem, cost, &[], &mut refuted, Some(calls));
+            self.refuted = (cost, refuted);
+            match answer {
                 Solved::Unsat => bounds.lower += 1,
                 answer => return answer,
             }
@@ -167,8 +176,11 @@ impl OpenSkeletons {
         }
         let others = cegis.encoding().activation_literal();
         cegis.encoding().block(others, &best);
+        // What is refuted here is so only because of the machines that are blocked.
+        let mut refuted = self.refuted_under(cost);
         for _ in 0..ENUMERATED {
-            let other = match self.next(cegis, problem, cost, &[others], None) {
+            let other = self.next(cegis, problem, cost, &[others], &mut refuted, None);
+            let other = match other {
                 Solved::Sat(other) => other,
                 Solved::Unsat => return Ok(best.learnt),
                 Solved::Unknown => return Err(budget.stop_reason()),
