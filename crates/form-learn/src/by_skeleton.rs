@@ -73,7 +73,8 @@ impl OpenSkeletons {
             for skeleton in more {
                 let cube = relaxation.skeleton(&skeleton);
                 let is_in_cube = |core: &Vec<Lit>| core.iter().all(|l| cube.contains(l));
-                if self.cores.iter().any(is_in_cube) {
+                // The last call may have been stopped in between.
+                if self.cores.iter().any(is_in_cube) || self.open.contains(&skeleton) {
                     continue;
                 }
                 match relaxation.solve(problem, &cube, Some(conflicts), CALLS, budget) {

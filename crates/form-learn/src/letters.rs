@@ -62,6 +62,8 @@ fn of_lowest_cost(
     refuted: &mut Vec<Vec<Lit>>,
     budget: &Budget,
 ) -> Result<Option<Letters>, StopReason> {
+    // Where all skeletons are refuted already, no solver looks at the limits.
+    budget.check().ok_or_else(|| budget.stop_reason())?;
     let others = letters.activation_literal();
     let mut cubes = Cubes::new(letters, problem, bounds.lower);
     let mut best: Option<Lettered> = None;

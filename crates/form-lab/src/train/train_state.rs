@@ -178,6 +178,7 @@ pub enum StopCause {
 #[serde(remote = "StopReason", rename_all = "kebab-case")]
 enum StopReasonName {
     Time,
+    Conflicts,
     States,
     Memory,
     Interrupted,
