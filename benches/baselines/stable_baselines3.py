@@ -4,7 +4,7 @@
 
 ALGORITHM is `ppo` or `recurrent-ppo`. CONFIG is the `config.toml` of a run of `form train`: the algorithm gets its settings, so that
 the two implementations are all that differs. With `defaults` it keeps the library's own settings, in the same number of worlds.
-Observations, actions, maps and network are those of the preset `fast` in both cases. Prints one JSON object: the share of all started
+Observations, actions, maps and network are those that the preset `fast` has without a machine in both cases. Prints one JSON object: the share of all started
 episodes that succeed, with sampled actions, and the entropy of the policy during training.
 """
 
@@ -29,7 +29,7 @@ WORLDS, MAPS, EPISODES = 128, 10, 500
 
 
 def worlds_of(task, seed, count, episodes):
-    """Worlds with the observations of the preset `fast`, on the same maps as a run with this seed."""
+    """Worlds with the observations that the preset `fast` has without a machine, on the same maps as a run with this seed."""
     worlds = GridWorldVectorEnv(
         task,
         count,
@@ -81,7 +81,7 @@ class Worlds(VecEnv):
 
 
 class Features(BaseFeaturesExtractor):
-    """The network of the preset `fast`, up to its heads or its LSTM."""
+    """The network that the preset `fast` has without a machine, up to its heads or its LSTM."""
 
     def __init__(self, space: gymnasium.spaces.Box):
         super().__init__(space, features_dim=64)

@@ -447,7 +447,7 @@ class Worlds:
         n: int,
         *,
         seed: int = 0,
-        view: Literal["symbols", "identities", "planes"] = "symbols",
+        view: Literal["symbols", "identities", "planes", "egocentric"] = "symbols",
         actions: Literal["all", "moves"] = "all",
         starts: Literal["anywhere", "of-the-map"] = "anywhere",
         maps: int | None = None,

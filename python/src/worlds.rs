@@ -415,10 +415,11 @@ const MODES: [(&str, Mode); 3] = [
     ("same", Mode::Same),
     ("off", Mode::Off),
 ];
-const VIEWS: [(&str, View); 3] = [
+const VIEWS: [(&str, View); 4] = [
     ("symbols", View::Symbols),
     ("identities", View::Identities),
     ("planes", View::Planes),
+    ("egocentric", View::Egocentric),
 ];
 const ACTIONS: [(&str, Actions); 2] = [("all", Actions::All), ("moves", Actions::Moves)];
 const STARTS: [(&str, Starts); 2] = [

@@ -115,7 +115,8 @@ fn progress_parser() -> PossibleValuesParser {
 /// `fast` or `paper`.
 pub fn preset_parser() -> impl TypedValueParser<Value = Preset> {
     let values = [
-        PossibleValue::new("fast").help("Faster learning: planes, three actions, larger batches"),
+        PossibleValue::new("fast")
+            .help("Faster learning: planes around the agent, three actions, small batches"),
         PossibleValue::new("paper").help("Tables 1 and 2 of the paper"),
     ];
     PossibleValuesParser::new(values).map(|name| match name.as_str() {

@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(
             planes,
             [
-                "u2 asks for purple(o7), and view = planes hides the numbers of checkpoints: --set view=identities shows them"
+                "u2 asks for purple(o7), and view = egocentric hides the numbers of checkpoints: --set view=identities shows them"
             ]
         );
         assert!(found(blue, Method::Form, &[("view", "identities")]).is_empty());

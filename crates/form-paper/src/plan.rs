@@ -45,7 +45,7 @@ pub struct PlanOptions {
 /// The iterations of methods without a machine, 3.1 M steps: more than the median run with a machine takes to converge.
 const WITHOUT_MACHINE: u64 = 48;
 /// The iterations of the others, 5 M steps.
-const WITH_MACHINE: u64 = 300;
+const WITH_MACHINE: u64 = 1200;
 
 impl Experiment {
     /// All experiments but `Timings`, which uses the runs of the tasks.
@@ -170,13 +170,15 @@ fn planned_run(
     })
 }
 
-/// With the indicators of the paper, so that the policy of "all yellow" has to be adapted: with a plane, nothing needs retraining.
+/// With the indicators of the paper, so that the policy of "all yellow" has to be adapted: with a plane, nothing needs retraining. Which
+/// checkpoint an indicator stands for has to be learnt by heart, for which maps are shown in their own frame.
 fn transfer(options: &PlanOptions) -> Result<Vec<PlannedRun>> {
     let mut runs = Vec::new();
     for seed in 1..=options.seeds {
         let make = |task: &str, method: Method, name: &str| -> Result<PlannedRun> {
             let mut run = planned_run("transfer", task, method, name, seed, options)?;
             run.config.set("progress", "bits")?;
+            run.config.set("view", "planes")?;
             Ok(run)
         };
         let from = |mut run: PlannedRun, base: &str, retrain: Retrain| {

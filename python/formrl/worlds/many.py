@@ -42,7 +42,7 @@ class GridWorldVectorEnv(OfTask, VectorEnv[Images, Actions, npt.NDArray[Any]]):
         *,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
-        view: Literal["symbols", "identities", "planes"] = "symbols",
+        view: Literal["symbols", "identities", "planes", "egocentric"] = "symbols",
         actions: Literal["all", "moves"] = "all",
         starts: Literal["anywhere", "of-the-map"] = "anywhere",
         maps: int | None = None,

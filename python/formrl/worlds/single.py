@@ -23,7 +23,7 @@ class GridWorldEnv(OfTask, gymnasium.Env[Image, np.int64], EzPickle):
     `info["outcome"]` one of `running`, `goal`, `dead-end` and `out-of-time`.
 
     - `view`: `symbols` is MiniGrid's fully observable image, `identities` also tells checkpoints apart, `planes` has a plane
-      for each kind of thing.
+      for each kind of thing, `egocentric` the same turned and shifted so that the agent is in the middle and looks up.
     - `actions`: `all` seven of MiniGrid, or just the three `moves`.
     - `starts`: `anywhere`, or always where the map says (`of-the-map`).
     - `maps`: the number of maps that episodes go through, drawn from `map_seed`; without it, every episode has a new map.
@@ -34,7 +34,7 @@ class GridWorldEnv(OfTask, gymnasium.Env[Image, np.int64], EzPickle):
         self,
         task: TaskLike = "all-yellow",
         *,
-        view: Literal["symbols", "identities", "planes"] = "symbols",
+        view: Literal["symbols", "identities", "planes", "egocentric"] = "symbols",
         actions: Literal["all", "moves"] = "all",
         starts: Literal["anywhere", "of-the-map"] = "anywhere",
         maps: int | None = None,

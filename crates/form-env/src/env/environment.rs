@@ -44,8 +44,8 @@ pub trait Environment: Send + Sync {
         StepMode::Changes
     }
 
-    /// The cell of the object of an atom, if the environment knows it. With it, progress towards a `forall` can be encoded as an
-    /// image plane of the missing objects, for any number of them.
+    /// The cell of the planes that shows the object of an atom, if the environment knows it. With it, progress towards a `forall` can
+    /// be encoded as an image plane of the missing objects, for any number of them.
     fn cell_of(&self, atom: AtomId) -> Option<Cell> {
         let _ = atom;
         None

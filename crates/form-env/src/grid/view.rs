@@ -1,13 +1,14 @@
-//! What an agent sees of a world: MiniGrid's fully observable image, the same with the checkpoints' identities, or one
-//! plane for each kind of object.
+//! What an agent sees of a world: MiniGrid's fully observable image, the same with the checkpoints' identities, one plane for each
+//! kind of object, or these planes as seen from where the agent stands.
 //!
-//! A view is painted in two parts: the map, which does not change during an episode, and the agent on top of it.
+//! A view is painted in two parts: the map, which does not change during an episode, and the agent: on top of it, or as the
+//! map's turn and shift.
 
 use super::colour::Colour;
 use super::map::{Legend, Map, Object};
-use super::pose::Pose;
+use super::pose::{Direction, Pose};
 use super::room::Room;
-use crate::env::spec::{Channel, Planes};
+use crate::env::spec::{Cell, Channel, Planes};
 
 /// How a world is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -22,6 +23,9 @@ pub enum View {
     /// One plane of zeros and ones for each of: wall, goal, lava, the six colours of checkpoints, the agent's four
     /// directions. What the agent stands on stays visible.
     Planes,
+    /// The planes of wall, goal, lava and the six colours, turned and shifted so that the agent is in the middle and looks up. The
+    /// room goes round: what would be beyond one edge stands at the opposite one, so that everything stays visible.
+    Egocentric,
 }
 
 /// MiniGrid's numbers of objects.
@@ -43,7 +47,12 @@ const FIRST_DIRECTION: usize = FIXED.len() + Colour::ALL.len();
 
 impl View {
     /// All views.
-    pub const ALL: [Self; 3] = [Self::Symbols, Self::Identities, Self::Planes];
+    pub const ALL: [Self; 4] = [
+        Self::Symbols,
+        Self::Identities,
+        Self::Planes,
+        Self::Egocentric,
+    ];
 
     /// The shape of the view of a room.
     pub(crate) fn planes(self, room: &Room, legend: &Legend) -> Planes {
@@ -66,10 +75,19 @@ impl View {
                 let names = FIXED.into_iter().chain(colours).chain(DIRECTIONS);
                 names.map(|name| channel(name, 1)).collect()
             }
+            Self::Egocentric => {
+                let colours = Colour::ALL.iter().map(|colour| colour.as_str());
+                let names = FIXED.into_iter().chain(colours);
+                names.map(|name| channel(name, 1)).collect()
+            }
+        };
+        let [width, height] = match self {
+            Self::Egocentric => [side(room); 2],
+            _ => [room.width(), room.height()],
         };
         Planes {
-            width: room.width(),
-            height: room.height(),
+            width,
+            height,
             channels,
         }
     }
@@ -79,11 +97,15 @@ impl View {
         match self {
             Self::Symbols | Self::Identities => 3,
             Self::Planes => FIRST_DIRECTION + DIRECTIONS.len(),
+            Self::Egocentric => FIRST_DIRECTION,
         }
     }
 
     /// Paints everything but the agent.
     pub(crate) fn paint_map(self, room: &Room, legend: &Legend, map: &Map, image: &mut [u8]) {
+        if self == Self::Egocentric {
+            return paint_square(room, legend, map, image);
+        }
         let cells = room.walls().iter().zip(&map.contents);
         for ((wall, content), cell) in cells.zip(image.chunks_exact_mut(self.channels())) {
             let object = legend.object(*content);
@@ -92,7 +114,7 @@ impl View {
                 Self::Identities => {
                     cell.copy_from_slice(&symbols(*wall, object, object.map_or(0, identity)));
                 }
-                Self::Planes => {
+                Self::Planes | Self::Egocentric => {
                     cell.fill(0);
                     if let Some(plane) = plane(*wall, object) {
                         cell[plane] = 1;
@@ -102,9 +124,13 @@ impl View {
         }
     }
 
-    /// Paints the agent into the image of its map.
+    /// What an agent sees of its map.
     #[inline]
-    pub(crate) fn paint_agent(self, pose: Pose, image: &mut [u8]) {
+    pub(crate) fn observe(self, room: &Room, map: &[u8], pose: Pose, image: &mut [u8]) {
+        if self == Self::Egocentric {
+            return Turn::new(room, pose).paint(map, image);
+        }
+        image.copy_from_slice(map);
         let at = usize::from(pose.cell) * self.channels();
         match self {
             Self::Symbols | Self::Identities => {
@@ -115,6 +141,101 @@ impl View {
                 ]);
             }
             Self::Planes => image[at + FIRST_DIRECTION + usize::from(pose.direction & 3)] = 1,
+            Self::Egocentric => {}
+        }
+    }
+
+    /// Where a cell of the room is in the image that an agent sees.
+    pub(crate) fn place(self, room: &Room, pose: Pose, cell: Cell) -> Cell {
+        match self {
+            Self::Egocentric => Turn::new(room, pose).place(cell),
+            _ => cell,
+        }
+    }
+}
+
+/// The side of the square that the egocentric view shows: in a room that is not square, walls fill it up.
+fn side(room: &Room) -> usize {
+    room.width().max(room.height())
+}
+
+/// Paints the square in the room's own frame.
+fn paint_square(room: &Room, legend: &Legend, map: &Map, image: &mut [u8]) {
+    let side = side(room);
+    for (number, cell) in image.chunks_exact_mut(FIRST_DIRECTION).enumerate() {
+        let (x, y) = (number / side, number % side);
+        cell.fill(0);
+        let plane = match x < room.width() && y < room.height() {
+            true => {
+                let number = x * room.height() + y;
+                plane(room.walls()[number], legend.object(map.contents[number]))
+            }
+            false => Some(0),
+        };
+        if let Some(plane) = plane {
+            cell[plane] = 1;
+        }
+    }
+}
+
+/// The turn and shift that bring the agent to the middle, looking up.
+struct Turn {
+    side: usize,
+    agent: Cell,
+    /// One cell ahead, and one to the agent's right, modulo the side.
+    ahead: [usize; 2],
+    right: [usize; 2],
+}
+
+impl Turn {
+    #[inline]
+    fn new(room: &Room, pose: Pose) -> Self {
+        let side = side(room);
+        let step = |direction: Direction| {
+            let (x, y) = direction.step();
+            [x, y].map(|by| by.rem_euclid(side as isize) as usize)
+        };
+        Self {
+            side,
+            agent: room.cell(pose.cell),
+            ahead: step(pose.direction()),
+            right: step(Direction::ALL[usize::from(pose.direction + 1 & 3)]),
+        }
+    }
+
+    /// Column by column from the left, each from the farthest cell ahead to the farthest behind.
+    #[inline]
+    fn paint(&self, map: &[u8], image: &mut [u8]) {
+        let (side, middle) = (self.side, self.side / 2);
+        let wrap = |place: usize| if place < side { place } else { place - side };
+        let corner = |at: usize, axis: usize| {
+            // The middle cells ahead, and as many to the left.
+            (at + middle * self.ahead[axis] + (side - middle) * self.right[axis]) % side
+        };
+        let back = self.ahead.map(|by| wrap(side - by));
+        let mut start = [corner(self.agent.x, 0), corner(self.agent.y, 1)];
+        for column in image.chunks_exact_mut(side * FIRST_DIRECTION) {
+            let [mut x, mut y] = start;
+            for cell in column.chunks_exact_mut(FIRST_DIRECTION) {
+                let from = (x * side + y) * FIRST_DIRECTION;
+                cell.copy_from_slice(&map[from..from + FIRST_DIRECTION]);
+                (x, y) = (wrap(x + back[0]), wrap(y + back[1]));
+            }
+            start = [
+                wrap(start[0] + self.right[0]),
+                wrap(start[1] + self.right[1]),
+            ];
+        }
+    }
+
+    fn place(&self, cell: Cell) -> Cell {
+        let (side, middle) = (self.side, self.side / 2);
+        let by = [cell.x + side - self.agent.x, cell.y + side - self.agent.y];
+        // One of the two steps along each axis is 0, the other 1 or −1.
+        let along = |step: [usize; 2]| by[0] * step[0] + by[1] * step[1];
+        Cell {
+            x: (middle + along(self.right)) % side,
+            y: (middle + side * side * 2 - along(self.ahead)) % side,
         }
     }
 }

@@ -219,12 +219,13 @@ impl Environment for GridWorld {
     }
 
     fn observe(&self, planes: &mut [u8], _vector: &mut [f32]) {
-        planes.copy_from_slice(&self.background);
-        self.view.paint_agent(self.pose(), planes);
+        let room = self.task.room();
+        (self.view).observe(room, &self.background, self.pose(), planes);
     }
 
     fn cell_of(&self, atom: AtomId) -> Option<Cell> {
-        self.task.cell_of(&self.map, atom)
+        let cell = self.task.cell_of(&self.map, atom)?;
+        Some(self.view.place(self.task.room(), self.pose(), cell))
     }
 
     fn cells_of(&self, atom: AtomId) -> Option<Vec<Cell>> {

@@ -256,12 +256,14 @@ impl Worlds for GridWorlds {
     fn observe(&self, world: usize, planes: &mut [u8], _vector: &mut [f32]) {
         let (block, i) = self.place(world);
         let bytes = self.spec.planes_len();
-        planes.copy_from_slice(&self.backgrounds[block.maps[i] as usize * bytes..][..bytes]);
-        self.options.view.paint_agent(block.pose(i), planes);
+        let map = &self.backgrounds[block.maps[i] as usize * bytes..][..bytes];
+        (self.options.view).observe(self.task.room(), map, block.pose(i), planes);
     }
 
     fn cell_of(&self, world: usize, atom: AtomId) -> Option<Cell> {
-        self.task.cell_of(self.map(world), atom)
+        let (block, i) = self.place(world);
+        let cell = self.task.cell_of(self.map(world), atom)?;
+        Some((self.options.view).place(self.task.room(), block.pose(i), cell))
     }
 
     fn label_map(&self, world: usize) -> Option<LabelMap> {

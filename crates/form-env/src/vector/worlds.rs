@@ -46,7 +46,7 @@ pub trait Worlds: Send + Sync {
     /// Writes the observation of one world: [`Spec::planes_len`] bytes and [`Spec::vector_len`] numbers.
     fn observe(&self, world: usize, planes: &mut [u8], vector: &mut [f32]);
 
-    /// The cell of the object of an atom in a world, if the environment knows it.
+    /// The cell of the planes that shows the object of an atom in a world, if the environment knows it.
     fn cell_of(&self, world: usize, atom: AtomId) -> Option<Cell>;
 
     /// Where the labels of a world are, if it is a room that can place its atoms.

@@ -80,13 +80,13 @@ proptest! {
 
     #[test]
     fn every_view_shows_the_same_world(number in 0..5_usize, seed in any::<u64>(), actions in actions()) {
-        let [mut symbols, mut identities, mut planes] = View::ALL.map(|view| {
+        let [mut symbols, mut identities, mut planes, mut egocentric] = View::ALL.map(|view| {
             let mut world = world(task(number), view);
             world.reset(&mut generator(seed, Stream::Other(0))).unwrap();
             world
         });
         for action in actions {
-            for world in [&mut symbols, &mut identities, &mut planes] {
+            for world in [&mut symbols, &mut identities, &mut planes, &mut egocentric] {
                 world.step(action).unwrap();
             }
         }
@@ -130,7 +130,46 @@ proptest! {
             prop_assert_eq!(&identities_seen[number * 3..][..3], &what_identities[..]);
             prop_assert_eq!(marked, expected);
         }
+        // Turned to the right until the agent looks up, then shifted until it is in the middle.
+        let mut turned: Vec<Vec<&[u8]>> = (planes_seen.chunks(13 * 13))
+            .map(|column| column.chunks(13).map(|cell| &cell[..9]).collect())
+            .collect();
+        let (mut x, mut y) = (planes.agent().x, planes.agent().y);
+        for _ in 0..3 - planes.direction() as usize {
+            turned = (0..13).map(|x| (0..13).map(|y| turned[y][12 - x]).collect()).collect();
+            (x, y) = (12 - y, x);
+        }
+        let expected: Vec<u8> = (0..13 * 13)
+            .flat_map(|cell| turned[(x + 7 + cell / 13) % 13][(y + 7 + cell % 13) % 13].to_vec())
+            .collect();
+        let seen = image(&egocentric);
+        prop_assert!(seen == expected, "agent at {x}, {y}, {:?}", planes.direction());
+        // Objects are where they are said to be.
+        for atom in task.signature().ids() {
+            if let (Some(cell), Some(shown)) = (planes.cell_of(atom), egocentric.cell_of(atom)) {
+                let cell = &planes_seen[(cell.x * 13 + cell.y) * 13..][..9];
+                prop_assert_eq!(cell, &seen[(shown.x * 13 + shown.y) * 9..][..9]);
+                prop_assert!(cell.iter().any(|value| *value == 1));
+            }
+        }
     }
+}
+
+/// A room that is not square is filled up with walls.
+#[test]
+fn the_egocentric_view_of_a_wide_room() {
+    let text = "name = \"wide\"\nmachine = '''\ninitial u0\naccept u1\nu0 -> u1 : goal\n'''\n\
+                [room]\nsize = [7, 5]\n[checkpoints]\nyellow = 1\n";
+    let task = Task::from_toml(text).unwrap();
+    let world = world(task, View::Egocentric);
+    let shape = world.spec().planes.clone().unwrap();
+    assert_eq!((shape.width, shape.height, shape.channels.len()), (7, 7, 9));
+    let mut image = vec![0; shape.len()];
+    world.observe(&mut image, &mut []);
+    let walls = image.chunks(9).filter(|cell| cell[0] == 1).count();
+    assert_eq!(walls, 7 * 7 - 15);
+    // The agent's own cell is in the middle, and is free.
+    assert_eq!(image[(3 * 7 + 3) * 9], 0);
 }
 
 #[test]

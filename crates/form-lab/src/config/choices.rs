@@ -104,6 +104,8 @@ pub enum ViewName {
     Identities,
     /// One binary plane per kind of object.
     Planes,
+    /// The same planes, turned and shifted so that the agent is in the middle and looks up.
+    Egocentric,
 }
 
 impl ViewName {
@@ -113,6 +115,7 @@ impl ViewName {
             Self::Symbols => "symbols",
             Self::Identities => "identities",
             Self::Planes => "planes",
+            Self::Egocentric => "egocentric",
         }
     }
 }

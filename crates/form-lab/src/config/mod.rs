@@ -188,6 +188,7 @@ impl RunConfig {
                 ViewName::Symbols => View::Symbols,
                 ViewName::Identities => View::Identities,
                 ViewName::Planes => View::Planes,
+                ViewName::Egocentric => View::Egocentric,
             },
             actions: match self.actions {
                 ActionsName::All => Actions::All,

@@ -99,8 +99,8 @@ impl RunConfig {
         let ppo = PpoConfig {
             gamma: 0.98,
             learning_rate: 1e-3,
-            train_batch: 16_384,
-            minibatch: 512,
+            train_batch: 4096,
+            minibatch: 256,
             epochs: 3,
             clip: 0.2,
             value_clip: 10.0,
@@ -108,11 +108,23 @@ impl RunConfig {
             kl_coefficient: 0.0,
             ..PpoConfig::default()
         };
+        let network = match unaided {
+            true => Architecture::default(),
+            false => Architecture {
+                filters: vec![32, 32],
+                hidden: vec![128],
+                ..Architecture::default()
+            },
+        };
         Self {
             preset: Preset::Fast,
             iterations: 2000,
-            worlds: if unaided { 64 } else { 128 },
-            view: ViewName::Planes,
+            // Methods without a machine have settings of their own, see book/src/experiments.md.
+            view: if unaided {
+                ViewName::Planes
+            } else {
+                ViewName::Egocentric
+            },
             actions: ActionsName::Moves,
             progress: ProgressEncoding::Plane,
             credit: Credit::HandOver,
@@ -142,7 +154,7 @@ impl RunConfig {
                 initial: Initial::Orthogonal,
                 memory: if recurrent { 64 } else { 0 },
                 sequence: if recurrent { 64 } else { 32 },
-                ..Architecture::default()
+                ..network
             },
             ..Self::paper(task, method)
         }

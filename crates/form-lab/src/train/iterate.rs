@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use form_core::{Kind, Machine, Trace};
+use form_core::{Kind, Machine, MachineStatus, Trace};
 use form_env::{Worlds, generator};
 use form_learn::{LearnOutcome, Limits, StopReason};
 use form_rl::{AssignmentMode, Episode, Experience, PpoReport};
@@ -94,7 +94,8 @@ impl<F: EnvFactory> Trainer<F> {
         let mut policies = Vec::new();
         let mut experience = rollout.experience;
         if refuted {
-            match timed(&mut timers.learning, || self.relearn(refuting))? {
+            let seen = self.seen(&rollout.episodes);
+            match timed(&mut timers.learning, || self.relearn(refuting, &seen))? {
                 RelearnOutcome::NoGoalYet | RelearnOutcome::SameMachine => {}
                 RelearnOutcome::Machine(machine) => {
                     // Only the learner, without new agents and episodes.
@@ -218,14 +219,34 @@ impl<F: EnvFactory> Trainer<F> {
         })
     }
 
-    /// The shortest kept trace that refutes a machine.
-    fn refuting(&self, machine: &Machine) -> Result<Option<Trace>> {
+    /// All that was seen since the last machine: the episodes of this iteration, and those that still run. Traces that its machine
+    /// judges rightly may refute the next one, which saves it an iteration of its own.
+    fn seen(&self, episodes: &[Episode]) -> Vec<Trace> {
+        // Exploration keeps all its traces itself; with a tolerance, one trace refutes nothing.
+        if self.exploration.is_some() || self.config.learning.tolerance().is_some() {
+            return Vec::new();
+        }
+        let ended = episodes.iter().filter_map(|episode| episode.trace.clone());
+        ended.chain(self.game.open_traces()).collect()
+    }
+
+    /// The shortest of the kept and the other traces that refutes a machine. Where it ends an episode too early, the trace up to there.
+    fn refuting(&self, machine: &Machine, seen: &[Trace]) -> Result<Option<Trace>> {
         let machine = machine.bind(self.game.worlds().signature())?;
-        let refuting = |trace: &&Trace| trace.disagreement(&machine).is_some();
-        let shortest = (self.traces().iter())
-            .filter(refuting)
-            .min_by_key(|trace| trace.steps().len());
-        Ok(shortest.cloned())
+        let refuting = self.traces().iter().chain(seen).filter_map(|trace| {
+            let found = trace.disagreement(&machine)?;
+            let early = found.expected == MachineStatus::Running;
+            Some((found.after, early, trace))
+        });
+        let shortest = refuting.min_by_key(|(after, ..)| *after);
+        Ok(shortest.map(|(after, early, trace)| match early {
+            true => Trace::with_mode(
+                trace.step_mode(),
+                Kind::Incomplete,
+                trace.steps()[..after].iter().cloned(),
+            ),
+            false => trace.clone(),
+        }))
     }
 
     /// The counterexamples of an iteration: the shortest ones of every kind, without duplicates.
@@ -246,8 +267,9 @@ impl<F: EnvFactory> Trainer<F> {
         kept
     }
 
-    /// Learns the smallest machine consistent with all traces, once one of them reaches the goal or a given machine was wrong.
-    fn relearn(&mut self, found: Vec<Trace>) -> Result<RelearnOutcome> {
+    /// Learns the smallest machine consistent with all traces, once one of them reaches the goal or a given machine was wrong. Of what
+    /// was seen besides, traces are kept as they refute machines.
+    fn relearn(&mut self, found: Vec<Trace>, seen: &[Trace]) -> Result<RelearnOutcome> {
         let tolerance = self.config.learning.tolerance();
         let mut new = Vec::new();
         for trace in found {
@@ -314,8 +336,13 @@ impl<F: EnvFactory> Trainer<F> {
                 }
                 break found;
             }
-            match self.refuting(&found.0.machine)? {
-                Some(trace) if self.learner.add(&trace).is_some() => {}
+            match self.refuting(&found.0.machine, seen)? {
+                Some(trace) if self.learner.add(&trace).is_some() => {
+                    if !explores {
+                        self.traces.push(trace.clone());
+                        new.push(trace);
+                    }
+                }
                 _ => break found,
             }
         };

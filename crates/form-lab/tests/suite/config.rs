@@ -161,7 +161,7 @@ fn what_makes_no_sense_is_refused() {
         ),
         ("stop.fall", "nan", "stop.fall = NaN"),
         ("worlds", "0", "worlds = 0"),
-        ("ppo.train_batch", "100", "fewer than the 128 worlds"),
+        ("ppo.train_batch", "50", "fewer than the 64 worlds"),
         ("ppo.gamma", "1.5", "gamma = 1.5: must be between 0 and 1"),
         ("stop.episodes", "0", "stop.episodes = 0"),
         ("learning.explore", "0", "learning.explore = 0"),
@@ -202,7 +202,7 @@ fn files_are_complete_and_read_back() {
         "{message}"
     );
     let message = said(RunConfig::from_toml(
-        &text.replace("worlds = 128", "worlds = 0"),
+        &text.replace("worlds = 64", "worlds = 0"),
         Path::new("config.toml"),
     ));
     assert!(message.starts_with("config.toml: worlds = 0"), "{message}");

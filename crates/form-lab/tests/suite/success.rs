@@ -359,7 +359,7 @@ fn a_run_that_stalls_says_where_and_why() {
         "in the last 5 evaluations",
         "; map ",
         ", in u",
-        "likely: u0 asks for red(o1), and view = planes hides the numbers of checkpoints",
+        "likely: u0 asks for red(o1), and view = egocentric hides the numbers of checkpoints",
         "cannot be completed in 3 steps from all of its starts",
     ] {
         assert!(log.contains(expected), "{expected}: {log}");

@@ -3,6 +3,7 @@
 //! All worlds step together. An agent's network evaluates all worlds whose machines are in its states as one batch, on all cores.
 //! Trajectories are handed out when they are complete: see [`Credit`](crate::Credit).
 
+use form_core::{Kind, Trace};
 use form_env::Worlds;
 use rand::{Rng, RngExt};
 
@@ -137,6 +138,12 @@ impl<W: Worlds> Game<W> {
     /// The agents' roles.
     pub fn assignment(&self) -> &AgentAssignment {
         &self.assignment
+    }
+
+    /// What was observed so far in the episodes that still run.
+    pub fn open_traces(&self) -> impl Iterator<Item = Trace> {
+        let running = self.slots.iter().filter(|slot| !slot.idle);
+        running.map(|slot| slot.recorder.clone().finish(Kind::Incomplete))
     }
 
     /// Continues with another machine, in new episodes of all worlds. Open trajectories are discarded.

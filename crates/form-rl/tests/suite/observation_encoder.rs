@@ -157,7 +157,7 @@ fn look_around(view: View, machine: &str) {
 #[test]
 fn progress_is_shown_as_the_buffer_has_it() {
     let truth = worlds(View::Planes, 1).task().truth().machine().to_string();
-    for view in [View::Planes, View::Symbols, View::Identities] {
+    for view in View::ALL {
         look_around(view, &truth);
         look_around(view, MACHINE);
         look_around(view, WINDOWS);
