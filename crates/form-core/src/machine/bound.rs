@@ -2,11 +2,12 @@
 //!
 //! Each atomic formula is one [test](super::atomic_test) of the newest observation and of the union of the buffer. The formulae of a state's
 //! edges become one short-circuit program: each test has a successor for "holds" and one for "does not hold", and the exits are
-//! "take edge i" and "stay". Edges are tried in declaration order (Algorithm 1).
+//! "take edge i" and "stay". Edges are tried in declaration order (Algorithm 1). The paper's two tests are instructions of their own;
+//! all others are looked up, so that they cost nothing where they do not occur.
 
 use std::sync::Arc;
 
-use super::atomic_test::Test;
+use super::atomic_test::{Scope, Test};
 use super::machine::{EdgeId, Machine, StateId};
 use super::step_mode::StepMode;
 use crate::error::Result;
@@ -17,9 +18,21 @@ use crate::logic::signature::Signature;
 /// A test and its two successors.
 #[derive(Clone, Debug)]
 struct Instruction {
-    test: Test,
+    operation: Operation,
+    mask: AtomSet,
     then: Target,
     otherwise: Target,
+}
+
+/// What an instruction does with its mask.
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    /// Some atom of it is in the newest observation.
+    AnyNewest,
+    /// Every atom of it has been seen.
+    AllSeen,
+    /// The test of this number decides.
+    Test(u32),
 }
 
 /// An instruction, or an exit: edge `i` as `EXIT | i + 1`, staying as `EXIT`.
@@ -45,6 +58,41 @@ impl Target {
     }
 }
 
+/// The instructions of all states, and the tests that they look up.
+#[derive(Clone, Debug, Default)]
+struct Program {
+    instructions: Vec<Instruction>,
+    tests: Vec<Test>,
+}
+
+impl Program {
+    /// Appends an instruction; returns where it is.
+    fn push(&mut self, test: &Test, then: Target, otherwise: Target) -> Target {
+        let operation = match test.scope {
+            Scope::AnyNewest => Operation::AnyNewest,
+            Scope::AllSeen => Operation::AllSeen,
+            Scope::AnySeen | Scope::AtLeast(_) | Scope::Join(_) => {
+                self.tests.push(test.clone());
+                Operation::Test(self.tests.len() as u32 - 1)
+            }
+        };
+        self.instructions.push(Instruction {
+            operation,
+            mask: test.mask.clone(),
+            then,
+            otherwise,
+        });
+        Target(self.instructions.len() as u32 - 1)
+    }
+
+    /// Apart, so that the loop over instructions stays small.
+    #[cold]
+    #[inline(never)]
+    fn test(&self, number: u32, newest: &AtomSet, seen: &AtomSet) -> bool {
+        self.tests[number as usize].holds(newest, seen)
+    }
+}
+
 /// A machine bound to a signature.
 ///
 /// ```
@@ -63,7 +111,7 @@ impl Target {
 pub struct BoundMachine {
     machine: Arc<Machine>,
     signature: Arc<Signature>,
-    program: Vec<Instruction>,
+    program: Program,
     entries: Vec<Target>,
     /// Target and reward of each edge.
     outcomes: Vec<(StateId, f64)>,
@@ -96,7 +144,7 @@ impl BoundMachine {
                     .map_err(|error| error.within(machine.describe_edge(id)))
             })
             .collect::<Result<_>>()?;
-        let mut program = Vec::new();
+        let mut program = Program::default();
         let mut entries = Vec::with_capacity(outgoing.len());
         let mut progress = vec![AtomSet::new(); outgoing.len()];
         let mut windows: Vec<Vec<Test>> = vec![Vec::new(); outgoing.len()];
@@ -174,8 +222,8 @@ impl BoundMachine {
     /// All atoms that some edge tests.
     pub fn relevant_atoms(&self) -> AtomSet {
         let mut relevant = AtomSet::new();
-        for instruction in &self.program {
-            relevant.union_with(&instruction.test.mask);
+        for test in self.formulae.iter().flat_map(BoundFormula::tests) {
+            relevant.union_with(&test.mask);
         }
         relevant
     }
@@ -183,7 +231,8 @@ impl BoundMachine {
     /// Whether some edge tests one of two atoms and not the other, or joins them with different atoms. Exchanging two atoms that none
     /// tells apart, in all observations, changes nothing that the machine does.
     pub fn tells_apart(&self, one: AtomId, other: AtomId) -> bool {
-        (self.program.iter()).any(|instruction| instruction.test.tells_apart(one, other))
+        (self.formulae.iter().flat_map(BoundFormula::tests))
+            .any(|test| test.tells_apart(one, other))
     }
 
     /// The edge that the machine takes on a buffer with this newest observation and this union, if any.
@@ -191,15 +240,15 @@ impl BoundMachine {
     pub fn choose(&self, state: StateId, newest: &AtomSet, seen: &AtomSet) -> Option<EdgeId> {
         let mut at = self.entries[state.index()];
         while let Some(i) = at.instruction() {
-            let Instruction {
-                test,
-                then,
-                otherwise,
-            } = &self.program[i];
-            at = if test.holds(newest, seen) {
-                *then
-            } else {
-                *otherwise
+            let instruction = &self.program.instructions[i];
+            let holds = match instruction.operation {
+                Operation::AnyNewest => instruction.mask.intersects(newest),
+                Operation::AllSeen => instruction.mask.is_subset(seen),
+                Operation::Test(number) => self.program.test(number, newest, seen),
+            };
+            at = match holds {
+                true => instruction.then,
+                false => instruction.otherwise,
             };
         }
         at.edge()
@@ -297,7 +346,7 @@ fn compile(
     formula: &BoundFormula,
     then: Target,
     otherwise: Target,
-    program: &mut Vec<Instruction>,
+    program: &mut Program,
 ) -> Target {
     let mut frames: Vec<Frame> = Vec::new();
     let (mut then, mut otherwise) = (then, otherwise);
@@ -319,15 +368,7 @@ fn compile(
                 continue;
             }
             BoundNode::True => start = then,
-            BoundNode::Test(test) => {
-                let test = test.clone();
-                start = Target(program.len() as u32);
-                program.push(Instruction {
-                    test,
-                    then,
-                    otherwise,
-                });
-            }
+            BoundNode::Test(test) => start = program.push(test, then, otherwise),
         }
         // An operand is complete: its predecessor continues here, or the connective is complete too.
         while let Some(frame) = frames.last_mut() {
