@@ -2,26 +2,19 @@
 //!
 //! Not every buffer occurs in a run: an observation that fires an edge leaves the state. With an edge `p(a)` before an edge
 //! `forall X. p(X)`, the second never fires, although a buffer exists on which it holds and the first does not. The search visits
-//! the unions of observations that stay in the state. Atoms that occur in exactly the same tests, none of them a join, are
-//! interchangeable (symmetry reduction): of such a class only the first k are ever observed.
+//! the unions of observations that stay in the state, up to [interchangeable](super::interchange) atoms.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::atomic_test::{Scope, Test};
+use super::atomic_test::Test;
 use super::bound::BoundMachine;
+use super::interchange::classes_of;
 use super::machine::{EdgeId, StateId};
 use super::satisfy::Buffer;
-use crate::logic::atom_set::{AtomId, AtomSet};
+use crate::logic::atom_set::AtomSet;
 
 /// The maximum number of evaluations per state.
 const BUDGET: usize = 1 << 17;
-
-/// Interchangeable atoms of a state, in order.
-struct Class {
-    atoms: Vec<AtomId>,
-    /// Whether a test looks for them in the window, so that it matters whether they were observed.
-    tracked: bool,
-}
 
 /// What runs can do in a state.
 #[derive(Default)]
@@ -37,7 +30,7 @@ pub(crate) struct Explored {
 /// Any observation may follow any other, see [`check`](super::check::check).
 pub(crate) fn explore(machine: &BoundMachine, state: StateId) -> Option<Explored> {
     let tests = tests_of(machine, state);
-    let classes = classes_of(&tests);
+    let classes = classes_of(&tests)?;
     // With an atom that no test looks at, an observation can be non-empty and have no effect. Where every step counts, it may be empty.
     let spare =
         (machine.signature().ids()).find(|id| !tests.iter().any(|test| test.mask.contains(*id)));
@@ -48,8 +41,8 @@ pub(crate) fn explore(machine: &BoundMachine, state: StateId) -> Option<Explored
     while let Some(seen) = queue.pop_front() {
         let choices: Vec<Vec<AtomSet>> = classes
             .iter()
-            .map(|class| class.observations(&seen))
-            .collect();
+            .map(|class| class.observations(&seen, BUDGET))
+            .collect::<Option<_>>()?;
         let combinations = choices
             .iter()
             .try_fold(1_usize, |n, c| n.checked_mul(c.len()))?;
@@ -68,7 +61,8 @@ pub(crate) fn explore(machine: &BoundMachine, state: StateId) -> Option<Explored
             let union = seen.union(&newest);
             let holding = explored.visit(machine, state, &newest, &union);
             let stays = holding.is_none_or(|edge| machine.outcome(edge).0 == state);
-            let union = union.intersection(machine.progress_atoms(state));
+            let mut union = union.intersection(machine.progress_atoms(state));
+            classes.iter().for_each(|class| class.sort(&mut union));
             if stays && visited.insert(union.clone()) {
                 queue.push_back(union);
             }
@@ -81,18 +75,22 @@ impl BoundMachine {
     /// The windows with which runs can rest in a state where one atom is observed at a time, up to interchangeable atoms and as far as they
     /// matter; the first is empty. `None` if there are too many.
     pub fn resting_windows(&self, state: StateId) -> Option<Vec<AtomSet>> {
-        let classes = classes_of(&tests_of(self, state));
+        let classes = classes_of(&tests_of(self, state))?;
         let mut windows = vec![AtomSet::new()];
         let mut known = HashSet::from([AtomSet::new()]);
         let mut next = 0;
         while next < windows.len() {
             let seen = windows[next].clone();
             next += 1;
-            for newest in (classes.iter()).flat_map(|class| class.observations(&seen)) {
+            let observations: Vec<Vec<AtomSet>> = (classes.iter())
+                .map(|class| class.observations(&seen, BUDGET))
+                .collect::<Option<_>>()?;
+            for newest in observations.into_iter().flatten() {
                 let union = seen.union(&newest);
                 let to = (self.choose(state, &newest, &union))
                     .map_or(state, |edge| self.outcome(edge).0);
-                let union = union.intersection(self.progress_atoms(state));
+                let mut union = union.intersection(self.progress_atoms(state));
+                classes.iter().for_each(|class| class.sort(&mut union));
                 if newest.len() == 1 && to == state && known.insert(union.clone()) {
                     windows.push(union);
                 }
@@ -142,50 +140,6 @@ fn tests_of(machine: &BoundMachine, state: StateId) -> Vec<Test> {
     tests.filter(|test| known.insert(*test)).cloned().collect()
 }
 
-fn classes_of(tests: &[Test]) -> Vec<Class> {
-    let mut memberships: BTreeMap<AtomId, Vec<usize>> = BTreeMap::new();
-    for (i, test) in tests.iter().enumerate() {
-        for atom in test.mask.iter() {
-            memberships.entry(atom).or_default().push(i);
-        }
-    }
-    let mut classes: BTreeMap<(Vec<usize>, Option<AtomId>), Class> = BTreeMap::new();
-    for (atom, membership) in memberships {
-        let tracked = (membership.iter())
-            .any(|i| (tests[*i].window()).is_some_and(|window| window.contains(atom)));
-        // A join tells objects apart by what they are joined with.
-        let joined = (membership.iter()).any(|i| matches!(tests[*i].scope, Scope::Join(_)));
-        let class = (classes.entry((membership, joined.then_some(atom)))).or_insert(Class {
-            atoms: Vec::new(),
-            tracked,
-        });
-        class.atoms.push(atom);
-    }
-    classes.into_values().collect()
-}
-
-impl Class {
-    /// The parts of the class that an observation may contain, up to renaming: nothing, one atom without effect (observed before,
-    /// or untracked), or some new ones. The atoms observed so far are the first of the class.
-    fn observations(&self, seen: &AtomSet) -> Vec<AtomSet> {
-        let old = self
-            .atoms
-            .iter()
-            .take_while(|atom| self.tracked && seen.contains(**atom))
-            .count();
-        let mut choices = vec![AtomSet::new()];
-        if old > 0 || !self.tracked {
-            choices.push(AtomSet::from_iter([self.atoms[0]]));
-        }
-        if self.tracked {
-            for end in old + 1..=self.atoms.len() {
-                choices.push(self.atoms[old..end].iter().copied().collect());
-            }
-        }
-        choices
-    }
-}
-
 /// The union of one choice per class, the `number`-th in mixed radix.
 fn combination(choices: &[Vec<AtomSet>], mut number: usize) -> AtomSet {
     let mut union = AtomSet::new();
@@ -194,4 +148,57 @@ fn combination(choices: &[Vec<AtomSet>], mut number: usize) -> AtomSet {
         number /= choice.len();
     }
     union
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::logic::signature::Signature;
+    use crate::machine::check::check;
+    use crate::machine::machine::Machine;
+
+    /// Nothing tells one colour from another: a hundred substitutions are no more than a few windows.
+    #[test]
+    fn joins_over_many_objects_are_decided() {
+        let machine: Machine = "initial u0\naccept acc\nreject rej\n\
+             u0 -> u1 : exists X. (once key(X) and door(X))\n\
+             u0 -> rej : exists X. (door(X) and not once key(X))\n\
+             u1 -> acc : goal"
+            .parse()
+            .unwrap();
+        for objects in [2, 5, 12] {
+            let atoms = (0..objects).flat_map(|i| [format!("key(c{i})"), format!("door(c{i})")]);
+            let signature = Signature::parse(atoms.chain(["goal".to_owned()])).unwrap();
+            let findings = check(&machine.bind(&signature).unwrap());
+            assert!(findings.undecided.is_empty(), "{objects}: {findings:?}");
+            assert!(findings.never_fire.is_empty(), "{objects}: {findings:?}");
+            // Two doors at once, the key to one of them seen before.
+            assert_eq!(findings.overlaps.len(), 1);
+            assert_eq!(findings.overlaps[0].in_a_run, Some(true));
+        }
+    }
+
+    /// An object that a test names is told apart from the others.
+    #[test]
+    fn a_named_object_is_no_twin() {
+        let machine: Machine = "initial u0\naccept acc\n\
+             u0 -> u1 : exists X. key(X)\nu0 -> acc : exists X. (once key(X) and door(X))\n\
+             u1 -> acc : exists X. (once key(X) and door(X)) and not once key(c0)"
+            .parse()
+            .unwrap();
+        let atoms = (0..9).flat_map(|i| [format!("key(c{i})"), format!("door(c{i})")]);
+        let signature = Signature::parse(atoms).unwrap();
+        let bound = machine.bind(&signature).unwrap();
+        let findings = check(&bound);
+        assert!(findings.undecided.is_empty(), "{findings:?}");
+        // Any key leaves the first state before a door can be opened.
+        let never: Vec<String> = (findings.never_fire.iter())
+            .map(|(edge, _)| machine.describe_edge(*edge))
+            .collect();
+        assert_eq!(never, ["edge 2 (u0 -> acc)"]);
+        let windows = bound.resting_windows(machine.initial()).unwrap();
+        assert_eq!(windows.len(), 1);
+        let u1 = machine.state_ids().nth(1).unwrap();
+        // So many other keys, with the named one or without.
+        assert_eq!(bound.resting_windows(u1).unwrap().len(), 18);
+    }
 }

@@ -3,7 +3,7 @@
 //! A substitution is a conjunction of literals over ground atoms. The list is sorted by the atom of one positive literal, the *anchor*, of
 //! the newest observation where there is one: a step looks only at the substitutions whose anchor was observed, and never allocates.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::error::{Error, Result};
 use crate::logic::atom::{Atom, GroundAtom, Literal, QuantifiedAtom, Term};
@@ -115,28 +115,26 @@ impl Join {
 
     /// Whether exchanging two atoms makes other substitutions of its own.
     pub(crate) fn tells_apart(&self, one: AtomId, other: AtomId) -> bool {
-        let exchange = |condition: &Condition| Condition {
-            atom: match condition.atom {
-                atom if atom == one => other,
-                atom if atom == other => one,
-                atom => atom,
-            },
-            ..*condition
+        !self.is_same_after(&HashMap::from([(one, other), (other, one)]))
+    }
+
+    /// Whether it has the same substitutions after exchanging atoms.
+    pub(crate) fn is_same_after(&self, exchange: &HashMap<AtomId, AtomId>) -> bool {
+        let has = |conditions: &&[Condition]| {
+            (conditions.iter()).any(|condition| exchange.contains_key(&condition.atom))
         };
-        let has =
-            |conditions: &[Condition]| conditions.iter().any(|c| c.atom == one || c.atom == other);
-        let mut changed = self
-            .substitutions()
-            .filter(|conditions| has(conditions))
-            .peekable();
+        let mut changed = self.substitutions().filter(has).peekable();
         if changed.peek().is_none() {
-            return false;
+            return true;
         }
-        let known: std::collections::HashSet<&[Condition]> = self.substitutions().collect();
-        changed.any(|conditions| {
-            let mut exchanged: Vec<Condition> = conditions.iter().map(exchange).collect();
+        let known: HashSet<&[Condition]> = self.substitutions().collect();
+        changed.all(|conditions| {
+            let mut exchanged = conditions.to_vec();
+            for condition in &mut exchanged {
+                condition.atom = *exchange.get(&condition.atom).unwrap_or(&condition.atom);
+            }
             exchanged.sort();
-            !known.contains(&exchanged[..])
+            known.contains(&exchanged[..])
         })
     }
 

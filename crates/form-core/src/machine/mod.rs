@@ -5,11 +5,13 @@ pub(crate) mod atomic_test;
 pub(crate) mod bound;
 pub(crate) mod builder;
 pub(crate) mod check;
+mod dpll;
 pub(crate) mod draw;
 pub(crate) mod equivalence;
 pub(crate) mod explore;
 pub(crate) mod form_file;
 pub(crate) mod ground;
+mod interchange;
 pub(crate) mod join;
 pub(crate) mod json;
 #[expect(clippy::module_inception, reason = "the folder's main piece")]
