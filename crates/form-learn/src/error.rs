@@ -47,15 +47,6 @@ pub enum Error {
         problem: String,
     },
 
-    /// Atoms that the programs for an external solver do not have.
-    #[error(
-        "the program for {solver} has no `once`, no counts and no joins: use the built-in solver for them"
-    )]
-    OnlyBuiltIn {
-        /// The solver.
-        solver: &'static str,
-    },
-
     /// A predicate whose name lifting uses itself.
     #[error(
         "the atom `{atom}`: names that begin with `{prefix}` are reserved for lifted learning: rename it"

@@ -12,9 +12,10 @@ use std::fmt::Write as _;
 use form_core::{Atom, AtomSet, Kind, Signature, Trace};
 use form_formats::atom_to_asp;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::options::Options;
 use crate::vocabulary::{LearnableAtom, vocabulary};
+use crate::window::Window;
 
 /// The edges and literals to choose from, and the constraints on them that do not depend on traces.
 const MACHINE: &str = "\
@@ -24,6 +25,7 @@ const MACHINE: &str = "\
 { neg(X,Y,E,L) : literal(L) } :- ed(X,Y,E).
 literal(L) :- static(L).
 literal(L) :- universal(L).
+literal(L) :- windowed(L).
 :- ed(X,Y,E), not pos(X,Y,E,_).
 :- pos(X,Y,E,L), neg(X,Y,E,L).
 
@@ -66,6 +68,28 @@ waits(X,L) :- pos(X,Y,E,L), universal(L).
 :- neg(X,Y,E,L), universal(L), not waits(X,L).
 ";
 
+/// The same bias for `once` and `atleast`.
+const COUNTS_ALONE: &str = "
+% Bias: as `forall`, a `once` or `atleast` is denied only where an edge has it; an edge that has it says nothing about the newest
+% observation.
+waits(X,L) :- pos(X,Y,E,L), counted(L,_).
+:- neg(X,Y,E,L), counted(L,_), not waits(X,L).
+counts(X,Y,E) :- pos(X,Y,E,L), counted(L,_).
+:- counts(X,Y,E), pos(X,Y,E,L), static(L).
+:- counts(X,Y,E), neg(X,Y,E,L), static(L).
+";
+
+/// Atoms over the window other than `forall`.
+const WINDOWS: &str = "
+% `once` and `atleast` count what the buffer has, a join pairs it with the newest observation.
+in_window(O) :- counted(L,_), instance(L,O).
+in_window(O) :- pair(L,O,_).
+since(L,N) :- counted(L,K), observed(N,_), K { p_holds(O,N) : instance(L,O) }.
+since(L,N) :- pair(L,O,P), observed(N,I), observation(I,P), p_holds(O,N).
+n_all(X,Y,E,N) :- pos(X,Y,E,L), windowed(L), observed(N,_), not since(L,N).
+n_all(X,Y,E,N) :- neg(X,Y,E,L), windowed(L), since(L,N).
+";
+
 /// The runs of a machine over the tree, and how they must end.
 const RUNS: &str = "
 % Listing 1 and ground atoms: whether static literals fail depends on the observation alone.
@@ -75,7 +99,8 @@ n_phi(X,Y,E,I) :- pos(X,Y,E,L), static(L), observed(_,I), not holds(L,I).
 n_phi(X,Y,E,I) :- neg(X,Y,E,L), static(L), holds(L,I).
 
 % Listing 2: the buffer since the state was entered. Unlike there `a_pred` stays true until the state is left.
-p_holds(O,N) :- observed(N,I), observation(I,O), instance(a_pred(_),O).
+in_window(O) :- universal(L), instance(L,O).
+p_holds(O,N) :- observed(N,I), observation(I,O), in_window(O).
 p_holds(O,N) :- parent(N,M), p_holds(O,M), not moved(M).
 not_all_p_hold(a_pred(P),N) :- instance(a_pred(P),O), observed(N,_), not p_holds(O,N).
 a_pred(L,N) :- universal(L), observed(N,_), not not_all_p_hold(L,N).
@@ -99,13 +124,15 @@ moved(N) :- parent(N,M), st(M,X), not st(N,X).
 
 /// The cost: `@3` edges and literals, then `@2` literals that name objects, then `@1` negations.
 const OBJECTIVE: &str = "
-% The smallest: edges and literals, then ground literals, then negative ones.
+% The smallest: edges and literals, then ground literals, then negative ones. A count and a second literal cost one more.
 #minimize { 1@3,X,Y,E : ed(X,Y,E); 1@3,X,Y,E,L,pos : pos(X,Y,E,L); 1@3,X,Y,E,L,neg : neg(X,Y,E,L) }.
+#minimize { C@3,X,Y,E,L,extra : pos(X,Y,E,L), extra(L,C); C@3,X,Y,E,L,extra : neg(X,Y,E,L), extra(L,C) }.
 #minimize { 1@2,X,Y,E,L,pos : pos(X,Y,E,L), ground(L); 1@2,X,Y,E,L,neg : neg(X,Y,E,L), ground(L) }.
 #minimize { 1@1,X,Y,E,L : neg(X,Y,E,L) }.
 
 #defined dead_end/1. #defined goal/1. #defined running/1. #defined parent/2. #defined observed/2. #defined ground/1.
 #defined observation/2. #defined static/1. #defined universal/1. #defined implies/2. #defined instance/2.
+#defined windowed/1. #defined counted/2. #defined pair/3. #defined extra/2.
 #show ed/3. #show pos/4. #show neg/4.
 ";
 
@@ -130,9 +157,6 @@ pub fn to_asp(
     options: &Options,
     states: usize,
 ) -> Result<String> {
-    if options.windows() {
-        return Err(Error::OnlyBuiltIn { solver: "clingo" });
-    }
     let rejecting = traces.iter().any(|trace| trace.kind() == Kind::DeadEnd);
     let mut program = format!("% The smallest machine with {states} non-terminal state(s).\n");
     // Writing to a string cannot fail, here and below.
@@ -153,9 +177,15 @@ pub fn to_asp(
     program.push_str(if options.cyclic { CYCLIC } else { ACYCLIC });
     if options.forall_alone {
         program.push_str(FORALL_ALONE);
+        if options.windows() {
+            program.push_str(COUNTS_ALONE);
+        }
     }
     write_tree(&mut program, signature, traces);
     program.push_str(RUNS);
+    if options.windows() {
+        program.push_str(WINDOWS);
+    }
     program.push_str(OBJECTIVE);
     Ok(program)
 }
@@ -181,19 +211,29 @@ fn write_literals(program: &mut String, signature: &Signature, vocabulary: &[Lea
     );
     let terms: Vec<String> = vocabulary.iter().map(|a| atom_to_asp(&a.atom)).collect();
     for (learnable, term) in vocabulary.iter().zip(&terms) {
-        let sort = if learnable.window.is_some() {
-            "universal"
-        } else {
-            "static"
+        let instance = |id| atom_to_asp(&signature.atom(id).clone().into());
+        let _ = match &learnable.window {
+            None => write!(program, "static({term})."),
+            Some(_) if learnable.is_forall() => write!(program, "universal({term})."),
+            Some(Window::Count(count)) => {
+                write!(program, "windowed({term}). counted({term},{count}).")
+            }
+            Some(Window::Join(_)) => write!(program, "windowed({term})."),
         };
-        let _ = write!(program, "{sort}({term}).");
+        if learnable.cost > 1 {
+            let _ = write!(program, " extra({term},{}).", learnable.cost - 1);
+        }
         if learnable.ground {
             let _ = write!(program, " ground({term}).");
         }
-        if matches!(learnable.atom, Atom::Quantified(_)) {
+        if let Some(Window::Join(pairs)) = &learnable.window {
+            for (once, now) in pairs {
+                let (once, now) = (instance(*once), instance(*now));
+                let _ = write!(program, " pair({term},{once},{now}).");
+            }
+        } else if matches!(learnable.atom, Atom::Quantified(_)) {
             for id in learnable.mask.iter() {
-                let instance = atom_to_asp(&signature.atom(id).clone().into());
-                let _ = write!(program, " instance({term},{instance}).");
+                let _ = write!(program, " instance({term},{}).", instance(id));
             }
         }
         program.push('\n');

@@ -27,7 +27,7 @@ impl Hypothesis {
     pub(super) fn cost(&self, vocabulary: &[LearnableAtom]) -> Cost {
         let literals = || self.edges.values().flatten();
         Cost {
-            size: self.edges.len() + literals().count(),
+            size: self.edges.len() + literals().map(|(a, _)| vocabulary[*a].cost).sum::<usize>(),
             ground: literals().filter(|(a, _)| vocabulary[*a].ground).count(),
             negative: literals().filter(|(_, positive)| !positive).count(),
         }

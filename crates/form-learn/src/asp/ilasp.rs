@@ -99,10 +99,8 @@ fn literal(body: &str, step: &str, numbers: &BTreeMap<String, usize>) -> Option<
         }
         let negated = condition.strip_prefix("not ");
         let (predicate, arguments) = application(negated.unwrap_or(&condition))?;
-        let [argument, at] = &arguments[..] else {
-            return None;
-        };
-        let number = numbers.get(&format!("{predicate}({argument})"))?;
+        let (at, arguments) = arguments.split_last()?;
+        let number = numbers.get(&format!("{predicate}({})", arguments.join(",")))?;
         // A rule has one literal and one step.
         if at != step || found.replace((*number, negated.is_some())).is_some() {
             return None;

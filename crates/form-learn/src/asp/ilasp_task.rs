@@ -13,9 +13,10 @@ use form_core::{Atom, Kind, Signature, Trace};
 use form_formats::{atom_to_asp, trace_to_asp};
 
 use super::clingo_program::targets;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::options::Options;
 use crate::vocabulary::{LearnableAtom, vocabulary};
+use crate::window::Window;
 
 /// How a machine runs over the trace in the context.
 const BACKGROUND: &str = "\
@@ -36,10 +37,21 @@ e_pred(P,T) :- obs(O,T), e_instance(P,O).
 
 % Listing 2: all instances are in the buffer since the state was entered, until it is left.
 entered(T+1) :- moved(T).
-p_holds(O,T) :- obs(O,T), a_instance(P,O).
+p_holds(O,T) :- obs(O,T), in_window(O).
+in_window(O) :- a_instance(P,O).
 p_holds(O,T) :- p_holds(O,T-1), step(T), not entered(T).
 not_all_p_hold(P,T) :- a_instance(P,O), not p_holds(O,T), step(T).
 a_pred(P,T) :- a_instance(P,O), not not_all_p_hold(P,T), step(T).
+";
+
+/// Atoms over the window other than `forall`; the rules of `c_pred` depend on the counts.
+const WINDOWS: &str = "
+% `once` and `atleast` count what the buffer has, a join pairs it with the newest observation.
+in_window(O) :- o_instance(P,O).
+in_window(O) :- c_instance(P,K,O).
+in_window(O) :- j_pair(P,O,N).
+o_pred(P,T) :- o_instance(P,O), p_holds(O,T).
+j_pred(P,T) :- j_pair(P,O,N), p_holds(O,T), obs(N,T).
 ";
 
 /// The constraints on the chosen rules.
@@ -83,6 +95,15 @@ const FORALL_ALONE: &str = "
     :- injected_neg(X,Y,E,L), injected_universal(L), not injected_waits(X,L).
 ";
 
+/// As in the program for clingo, for `once` and `atleast`.
+const COUNTS_ALONE: &str = "
+    injected_waits(X,L) :- injected_pos(X,Y,E,L), injected_counted(L).
+    :- injected_neg(X,Y,E,L), injected_counted(L), not injected_waits(X,L).
+    injected_counts(X,Y,E) :- injected_pos(X,Y,E,L), injected_counted(L).
+    :- injected_counts(X,Y,E), injected_pos(X,Y,E,L), injected_static(L).
+    :- injected_counts(X,Y,E), injected_neg(X,Y,E,L), injected_static(L).
+";
+
 /// Among the shortest hypotheses: fewest ground atoms, then fewest negations.
 const PREFERENCES: &str = "
     :~ injected_pos(X,Y,E,L), injected_ground(L).[1@-1, X, Y, E, L, pos]
@@ -99,12 +120,15 @@ pub fn to_ilasp(
     options: &Options,
     states: usize,
 ) -> Result<String> {
-    if options.windows() {
-        return Err(Error::OnlyBuiltIn { solver: "ILASP" });
-    }
     let vocabulary = vocabulary(signature, options)?;
     let mut task = format!("% The smallest machine with {states} non-terminal state(s).\n\n");
     task.push_str(BACKGROUND);
+    if options.windows() {
+        task.push_str(WINDOWS);
+        for count in 2..=options.counts {
+            task.push_str(&counting(count));
+        }
+    }
     task.push_str(&instances(signature, &vocabulary));
     let rejecting = traces.iter().any(|trace| trace.kind() == Kind::DeadEnd);
     let name = |state: String| {
@@ -126,13 +150,16 @@ pub fn to_ilasp(
     for (from, to) in &pairs {
         let _ = writeln!(facts, "    injected_slot({from},{to}).");
     }
-    write_literals(&mut facts, &vocabulary);
+    write_literals(&mut facts, &vocabulary, options.windows());
     task.push_str("\n% What must hold of the rules. Atoms have their numbers.\n#inject(\"\n");
     task.push_str(&facts);
     task.push_str(META);
     task.push_str(if options.cyclic { CYCLIC } else { ACYCLIC });
     if options.forall_alone {
         task.push_str(FORALL_ALONE);
+        if options.windows() {
+            task.push_str(COUNTS_ALONE);
+        }
     }
     task.push_str(PREFERENCES);
     task.push_str("\").\n\n% E: the traces.\n");
@@ -142,17 +169,33 @@ pub fn to_ilasp(
     Ok(task)
 }
 
+/// The rule of `atleast`: so many different instances are in the buffer. Without an aggregate, which ILASP need not know.
+fn counting(count: usize) -> String {
+    let held = (1..=count).map(|i| format!("c_instance(P,{count},O{i}), p_holds(O{i},T)"));
+    let ordered = (1..count).map(|i| format!("O{i} < O{}", i + 1));
+    let body: Vec<String> = held.chain(ordered).collect();
+    format!("c_pred(P,{count},T) :- {}.\n", body.join(", "))
+}
+
 /// The instances of the quantified atoms, as facts of the background knowledge.
 fn instances(signature: &Signature, vocabulary: &[LearnableAtom]) -> String {
     let mut facts = String::from("\n% The instances of the quantified atoms.\n");
     for learnable in vocabulary {
-        if matches!(learnable.atom, Atom::Quantified(_)) {
-            let term = atom_to_asp(&learnable.atom);
-            let (predicate, key) = split(&term);
+        let term = atom_to_asp(&learnable.atom);
+        let (predicate, key) = split(&term);
+        let observed = |id| {
+            let atom = atom_to_asp(&signature.atom(id).clone().into());
+            split(&atom).1.to_owned()
+        };
+        if let Some(Window::Join(pairs)) = &learnable.window {
+            for (once, now) in pairs {
+                let (once, now) = (observed(*once), observed(*now));
+                let _ = writeln!(facts, "j_pair({key},{once},{now}).");
+            }
+        } else if matches!(learnable.atom, Atom::Quantified(_)) {
             let kind = predicate.trim_end_matches("_pred");
             for id in learnable.mask.iter() {
-                let atom = atom_to_asp(&signature.atom(id).clone().into());
-                let _ = writeln!(facts, "{kind}_instance({key},{}).", split(&atom).1);
+                let _ = writeln!(facts, "{kind}_instance({key},{}).", observed(id));
             }
         }
     }
@@ -169,20 +212,21 @@ fn write_space(
     task.push_str("\n% S_M: the edges, and the literals on them: a rule says when the edge does not hold.\n#max_penalty(100).\n");
     let mut facts = String::new();
     let mut rules = 0;
-    let mut rule = |task: &mut String, text: &str, stands_for: &str| {
-        let _ = writeln!(task, "1 ~ {text}");
+    let mut rule = |task: &mut String, length: usize, text: &str, stands_for: &str| {
+        let _ = writeln!(task, "{length} ~ {text}");
         let _ = writeln!(facts, "    injected_{stands_for} :- active({rules}).");
         rules += 1;
     };
     for (from, to) in pairs {
         for k in 0..disjuncts {
             let edge = format!("{from},{to},{k}");
-            rule(task, &format!("ed({edge})."), &format!("ed({edge})"));
+            rule(task, 1, &format!("ed({edge})."), &format!("ed({edge})"));
             for (a, learnable) in vocabulary.iter().enumerate() {
                 for (not, sign) in [("not ", "pos"), ("", "neg")] {
                     let failing = at(&atom_to_asp(&learnable.atom), "T");
                     let text = format!("n_phi({edge},T) :- {not}{failing}, step(T).");
-                    rule(task, &text, &format!("{sign}({edge},{a})"));
+                    let stands_for = format!("{sign}({edge},{a})");
+                    rule(task, learnable.cost, &text, &stands_for);
                 }
             }
         }
@@ -191,13 +235,20 @@ fn write_space(
 }
 
 /// The facts about the atoms for the meta-program.
-fn write_literals(facts: &mut String, vocabulary: &[LearnableAtom]) {
+fn write_literals(facts: &mut String, vocabulary: &[LearnableAtom], windows: bool) {
     for (a, learnable) in vocabulary.iter().enumerate() {
         if learnable.ground {
             let _ = writeln!(facts, "    injected_ground({a}).");
         }
-        if learnable.window.is_some() {
-            let _ = writeln!(facts, "    injected_universal({a}).");
+        let sort = match &learnable.window {
+            None => Some("static"),
+            Some(_) if learnable.is_forall() => Some("universal"),
+            Some(Window::Count(_)) => Some("counted"),
+            Some(Window::Join(_)) => None,
+        };
+        // Only the bias on counts asks which atoms are about the newest observation.
+        if let Some(sort) = sort.filter(|sort| windows || *sort == "universal") {
+            let _ = writeln!(facts, "    injected_{sort}({a}).");
         }
         for (b, _) in (vocabulary.iter().enumerate()).filter(|(_, b)| b.follows_from(learnable)) {
             let _ = writeln!(facts, "    injected_implies({a},{b}).");
