@@ -34,6 +34,8 @@ pub(crate) struct EnvSlot {
     pub(crate) idle: bool,
     /// The sum of the episode's rewards so far, shaping included.
     pub(crate) total_reward: f64,
+    /// The machine's reward for the labels at reset: it is paid with the first step.
+    owed: f64,
     /// One per agent.
     pub(crate) trajectories: Vec<OpenTrajectory>,
     /// The hidden state of the agent's recurrent layer; empty without one.
@@ -65,6 +67,7 @@ impl EnvSlot {
             actions: Vec::new(),
             idle: false,
             total_reward: 0.0,
+            owed: 0.0,
             trajectories: vec![OpenTrajectory::default(); assignment.roles().len()],
             hidden_state: vec![0.0; hidden_size],
             closed: Vec::new(),
@@ -73,7 +76,8 @@ impl EnvSlot {
         }
     }
 
-    /// Begins an episode that has just been started in its world. The labels at reset count as the first observation.
+    /// Begins an episode that has just been started in its world. The labels at reset count as the first observation, and the reward of
+    /// an edge that they fire as one of the first step.
     pub(crate) fn begin<W: Worlds>(
         &mut self,
         assignment: &AgentAssignment,
@@ -91,7 +95,7 @@ impl EnvSlot {
         self.hidden_state.fill(0.0);
         self.course = Course::default();
         let labels = self.labels(worlds, world);
-        self.observe(assignment, &labels);
+        self.owed = self.observe(assignment, &labels);
     }
 
     /// The labels of the last step, as they are observed.
@@ -139,6 +143,7 @@ impl EnvSlot {
             seen = Some(self.monitor.seen().union(&labels));
             reward = self.observe(assignment, &labels);
         }
+        reward += std::mem::take(&mut self.owed);
         let state = self.monitor.state();
         let result = self.result(assignment, before, outcome);
         let terminated = matches!(

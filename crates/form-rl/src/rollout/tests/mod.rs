@@ -323,6 +323,46 @@ fn a_batch_ends_with_the_value_that_the_next_one_begins_with() {
     }
 }
 
+/// The first step is paid what the machine owes for the labels at reset, once.
+#[test]
+fn a_reward_at_reset_is_paid_with_the_first_step() {
+    // Whatever is true at reset is worth 0.3; nothing else is worth anything.
+    let atoms = ["a", "b", "p(x)", "p(y)"];
+    let edges: String = (atoms.iter())
+        .map(|atom| format!("u0 -> u1 : {atom} => 0.3\n"))
+        .collect();
+    let scenario = Scenario {
+        machine: format!("initial u0\naccept u_acc\n{edges}u1 -> u_acc : a and b\n"),
+        truth: None,
+        roles: AssignmentMode::Single,
+        config: GameConfig {
+            credit: Credit::Shared,
+            shaping: false,
+            gamma: 0.9,
+        },
+        batches: vec![9],
+        limit: 3,
+        memory: 0,
+    };
+    let record = scenario.run();
+    let mut paid_at_reset = 0;
+    for (_, ClosedTrajectory { steps, .. }) in &record.closed {
+        let size = steps.vectors.len() / steps.actions.len();
+        let (id, first) = when(&steps.vectors[..size]);
+        let labelled = record.references[&id].begins_with_a_label();
+        if first == 0 && labelled {
+            paid_at_reset += 1;
+            assert!(close(steps.rewards[0], 0.3), "{:?}", steps.rewards);
+            assert!(
+                steps.rewards[1..].iter().all(|reward| *reward == 0.0),
+                "{:?}",
+                steps.rewards
+            );
+        }
+    }
+    assert!(paid_at_reset > 0);
+}
+
 /// The property tests above would pass on scenarios in which nothing happens.
 #[test]
 fn trials_are_varied() {

@@ -57,7 +57,8 @@ impl ReferenceRollout {
         let id = seen_of(&environment)[0] as u32;
         let mut run = Run::new(&machine);
         let first = environment.labels().clone();
-        run.step(&machine, &first);
+        // The reward of an edge that fires at reset is paid with the first step.
+        let mut owed = run.step(&machine, &first).reward;
         let mut last = first.clone();
         let mut observations = usize::from(!first.is_empty());
         let mut steps = Vec::new();
@@ -79,6 +80,7 @@ impl ReferenceRollout {
                 last.clone_from(&labels);
                 observations += 1;
             }
+            earned += std::mem::take(&mut owed);
             if scenario.roles == AssignmentMode::Unaided {
                 earned = f64::from(u8::from(outcome == EpisodeOutcome::Goal));
             } else if scenario.config.shaping {
@@ -121,6 +123,11 @@ impl ReferenceRollout {
 
     pub(super) fn is(&self, episode: &Episode) -> bool {
         self.place == (episode.world, episode.number)
+    }
+
+    /// Whether something is true at reset.
+    pub(super) fn begins_with_a_label(&self) -> bool {
+        !self.first.is_empty()
     }
 
     /// The trace of the first steps.
