@@ -69,7 +69,7 @@ from formrl.records import (
 )
 
 from formrl.episode import nothing_known
-from formrl.saved_run import Run, TrainError, load_run, resume, train
+from formrl.saved_run import Rollout, Run, TrainError, load_run, resume, train
 from formrl.shaping import Shaping
 from formrl.trials import Trial, TrialResult, sweep
 
@@ -107,6 +107,7 @@ __all__ = [
     "Reaction",
     "Recorder",
     "Report",
+    "Rollout",
     "Round",
     "Run",
     "Shaping",

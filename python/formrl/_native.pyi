@@ -27,6 +27,7 @@ __all__ = [
     "Machine",
     "Monitor",
     "Monitors",
+    "Player",
     "Policy",
     "QLearner",
     "ReachAvoidPolicy",
@@ -40,6 +41,7 @@ __all__ = [
     "learn",
     "learning_curve",
     "optimum",
+    "play_episode",
     "read_signature",
     "read_traces",
     "run_command",
@@ -96,8 +98,10 @@ class Machine:
         steps: Literal["changes", "all"] = "changes",
     ) -> Self: ...
     @property
-    def steps(self) -> Literal["changes", "all"]: ...
-    def with_steps(self, steps: Literal["changes", "all"]) -> Machine: ...
+    def steps(self) -> Literal["changes", "all"]:
+        """Which environment steps it observes: `"changes"` or `"all"`."""
+    def with_steps(self, steps: Literal["changes", "all"]) -> Machine:
+        """The same machine, observing every change (`"changes"`) or every step (`"all"`)."""
     @staticmethod
     def parse(text: str) -> Machine:
         """Reads the `.form` text of a machine."""
@@ -121,7 +125,8 @@ class Machine:
         """A drawing in text."""
     def to_asp(self, signature: _Atoms | None = None) -> str:
         """The paper's answer set program for it."""
-    def _repr_svg_(self) -> str: ...
+    def _repr_svg_(self) -> str:
+        """What notebooks show: the machine as a drawing."""
     @property
     def name(self) -> str:
         """Its name."""
@@ -216,7 +221,7 @@ class Monitor:
         """The last observation that counted."""
     @property
     def seen_row(self) -> _Booleans:
-        """`seen` as a row of booleans, one per atom of the signature."""
+        """`seen` as a row of booleans, one per atom of the signature: a copy, which cannot be written to."""
     @property
     def is_over(self) -> bool:
         """Whether the state is terminal."""
@@ -270,7 +275,7 @@ class Monitors:
         """The machine they run."""
     @property
     def states(self) -> npt.NDArray[np.int32]:
-        """The number of the state of each, among the machine's states."""
+        """The number of the state of each, among the machine's states. This and the next three are copies, which cannot be written to."""
     @property
     def seen(self) -> _Booleans:
         """Whether each has seen each atom since it entered its state."""
@@ -496,6 +501,25 @@ class Worlds:
     def __len__(self) -> int: ...
 
 @final
+class Player:
+    """The policies of a run, asked step by step in the first of some worlds: `begin` after a reset, `observe` after a step."""
+    def __new__(cls, folder: _Path, worlds: Worlds) -> Self: ...
+    @property
+    def state(self) -> str:
+        """The name of the machine's state."""
+    def begin(self, worlds: Worlds) -> None:
+        """An episode has begun."""
+    def observe(self, worlds: Worlds, action: int) -> bool:
+        """The world has taken this action; whether the machine agrees with it so far."""
+    def probabilities(self, worlds: Worlds) -> npt.NDArray[np.float64]:
+        """The probabilities of the actions now; those of all are the same where the run has no policy for the situation."""
+
+def play_episode(
+    folder: _Path, *, map: int | None = None, held_out: bool = False, greedy: bool = False, seed: int = 0
+) -> tuple[int, npt.NDArray[np.uint8], list[int], list[list[str]], list[str], str, tuple[int, bool] | None]:
+    """An episode that the policies of a run play: the one that `form draw` draws for the same map and seed."""
+
+@final
 class Policy:
     """A policy that was trained natively, as the native code runs it."""
     def __new__(cls, path: str | PathLike[str], state: str | None = None) -> Self: ...
@@ -552,60 +576,86 @@ class ReachAvoidPolicy:
 
 @final
 class BenchmarkWorld:
+    """A world of a benchmark: an environment with labels and without a task."""
     @staticmethod
-    def office(*, letters: bool = False) -> BenchmarkWorld: ...
+    def office(*, letters: bool = False) -> BenchmarkWorld:
+        """Office world. With `letters`, atoms are those of the published machines."""
     @staticmethod
     def craft(
         *, seed: int = 0, map: str | None = None, letters: bool = False
-    ) -> BenchmarkWorld: ...
+    ) -> BenchmarkWorld:
+        """Craft world: the random map of a seed, or the text of a map."""
     @staticmethod
-    def water(*, seed: int = 0, letters: bool = False) -> BenchmarkWorld: ...
+    def water(*, seed: int = 0, letters: bool = False) -> BenchmarkWorld:
+        """Water world with the balls of a seed."""
     @staticmethod
-    def letter(size: int, letters: str, steps: int) -> BenchmarkWorld: ...
+    def letter(size: int, letters: str, steps: int) -> BenchmarkWorld:
+        """Letter world: letters in random cells of a torus."""
     @staticmethod
-    def tasks(benchmark: str) -> list[tuple[str, Machine]]: ...
+    def tasks(benchmark: str) -> list[tuple[str, Machine]]:
+        """The tasks of a benchmark (`office`, `craft` or `water`), in the order of the published ones."""
     @property
-    def signature(self) -> Signature: ...
+    def signature(self) -> Signature:
+        """What can be observed."""
     @property
-    def actions(self) -> list[str]: ...
+    def actions(self) -> list[str]:
+        """The names of the actions."""
     @property
-    def shape(self) -> tuple[int, int, int] | None: ...
+    def shape(self) -> tuple[int, int, int] | None:
+        """Columns, rows and channels of an image; `None` where observations are rows of numbers."""
     @property
-    def bounds(self) -> tuple[list[float], list[float]]: ...
+    def bounds(self) -> tuple[list[float], list[float]]:
+        """The smallest and the largest value of each number of an observation."""
     @property
-    def map(self) -> str | None: ...
+    def map(self) -> str | None:
+        """The map of the episode as text; `None` in Water world."""
     @property
-    def cells(self) -> int | None: ...
+    def cells(self) -> int | None:
+        """The number of free cells; `None` in Water world."""
     @property
-    def cell(self) -> int | None: ...
-    def table(self) -> LabelledMdp: ...
-    def reset(self, seed: int, episode: int) -> None: ...
-    def step(self, action: int) -> bool: ...
+    def cell(self) -> int | None:
+        """The number of the cell that the agent is in; `None` in Water world."""
+    def table(self) -> LabelledMdp:
+        """The map of the episode as a table, for tabular methods."""
+    def reset(self, seed: int, episode: int) -> None:
+        """Starts the episode of this number."""
+    def step(self, action: int) -> bool:
+        """Takes an action; whether the limit of steps is reached."""
     @property
-    def labels(self) -> list[str]: ...
-    def vector(self) -> npt.NDArray[np.float32]: ...
-    def image(self) -> npt.NDArray[np.uint8]: ...
+    def labels(self) -> list[str]:
+        """What the last step, or the reset, made true."""
+    def vector(self) -> npt.NDArray[np.float32]:
+        """The observation as a row of numbers."""
+    def image(self) -> npt.NDArray[np.uint8]:
+        """The observation as an image."""
 
 @final
 class LabelledMdp:
+    """A finite MDP whose states are labelled, as a table."""
     def __new__(
         cls,
-        signature: Signature,
+        signature: _Atoms,
         labels: _Booleans,
         outcomes: Sequence[Sequence[Sequence[tuple[float, int, float, bool]]]],
         starts: Sequence[tuple[float, int]],
     ) -> Self: ...
     @property
-    def signature(self) -> Signature: ...
+    def signature(self) -> Signature:
+        """What can be observed."""
     @property
-    def states(self) -> int: ...
+    def states(self) -> int:
+        """The number of states."""
     @property
-    def actions(self) -> int: ...
-    def labels(self, state: int) -> list[str]: ...
-    def outcomes(self, state: int, action: int) -> list[tuple[float, int, float, bool]]: ...
+    def actions(self) -> int:
+        """The number of actions."""
+    def labels(self, state: int) -> list[str]:
+        """What entering a state makes true."""
+    def outcomes(self, state: int, action: int) -> list[tuple[float, int, float, bool]]:
+        """The states that an action can lead to, with their probabilities."""
 
 @final
 class QLearner:
+    """Tabular Q-learning over states and situations: machine states, with what matters of their windows."""
     def __new__(
         cls,
         machines: Sequence[BoundMachine],
@@ -627,9 +677,12 @@ class QLearner:
         self, table: LabelledMdp, steps: int
     ) -> tuple[
         npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float64], _Booleans
-    ]: ...
-    def begin(self, state: int, labels: _Labels) -> None: ...
-    def act(self) -> int: ...
+    ]:
+        """Plays and learns in a table for a number of steps: task, number of steps, reward and acceptance of every episode. Python's lock is not held meanwhile."""
+    def begin(self, state: int, labels: _Labels) -> None:
+        """Starts an episode of the next task in a state with these labels."""
+    def act(self) -> int:
+        """An action: random with probability epsilon, else the best one."""
     def learn(
         self,
         action: int,
@@ -638,17 +691,24 @@ class QLearner:
         *,
         reward: float = 0.0,
         terminated: bool = False,
-    ) -> tuple[int, int, float, bool] | None: ...
-    def cut_off(self) -> tuple[int, int, float, bool] | None: ...
+    ) -> tuple[int, int, float, bool] | None:
+        """Learns from a step to a state with these labels. Returns task, number of steps, reward and acceptance of the episode once it is over."""
+    def cut_off(self) -> tuple[int, int, float, bool] | None:
+        """Ends the episode where it is, without an end of its task: task, number of steps, reward and acceptance. `None` if none is played."""
     @property
-    def states(self) -> int: ...
+    def states(self) -> int:
+        """The number of states of the environment."""
     @property
-    def machines(self) -> list[BoundMachine]: ...
+    def machines(self) -> list[BoundMachine]:
+        """The machines, one per task."""
     @property
-    def situations(self) -> list[tuple[int, str, list[str]]]: ...
+    def situations(self) -> list[tuple[int, str, list[str]]]:
+        """Task, machine state and atoms seen in the window, of every situation."""
     @property
-    def situation(self) -> int | None: ...
-    def values(self, state: int, situation: int) -> npt.NDArray[np.float64]: ...
+    def situation(self) -> int | None:
+        """The number of the situation of the episode that is being played, if one is."""
+    def values(self, state: int, situation: int) -> npt.NDArray[np.float64]:
+        """The values of all actions in a state and a situation."""
 
 def optimum(
     table: LabelledMdp,
@@ -660,7 +720,8 @@ def optimum(
     episode_steps: int = 1000,
     episodes: int = 1000,
     seed: int = 0,
-) -> tuple[list[float], list[float]]: ...
+) -> tuple[list[float], list[float]]:
+    """Value iteration on the cross product: per task, the discounted value from the start, and the reward per step of the optimal policy with random actions of probability epsilon, averaged over episodes."""
 def learning_curve(
     tasks: npt.NDArray[np.uint32],
     steps: npt.NDArray[np.uint32],
@@ -668,6 +729,7 @@ def learning_curve(
     optimum: Sequence[float],
     window: int,
     tick: int,
-) -> npt.NDArray[np.float64]: ...
+) -> npt.NDArray[np.float64]:
+    """The mean of reward per step over the last `window` episodes, relative to the optimum of their task, after every `tick` steps."""
 def run_command(args: list[str]) -> int:
     """Runs a command of the binary `form` and returns its exit code; `args` begins with the name of the program. It may be called once in a process."""

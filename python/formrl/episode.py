@@ -139,7 +139,7 @@ class Episode:
         # The buffer is cleared when the state changes, but the observation of the agent that leaves includes it.
         self.seen_before = monitor.seen_row
         if observed:
-            self.seen_before |= self.machine.signature.encode(observed)
+            self.seen_before = self.seen_before | self.machine.signature.encode(observed)
         reward, self._owed = self._owed + self._observe(observed), 0.0
         state = monitor.state_index
         if self.trusted:

@@ -3,6 +3,17 @@
 ```python
 run = formrl.train("all-yellow", out="runs/first")
 run.machine, run.evaluate()
+run.rollout(map=3, held_out=True)
+```
+
+A run acts in its own environment, with the policies of all methods, reach-avoid included:
+
+```python
+env = run.env()
+observation, info = env.reset(seed=1)
+while not over:
+    observation, reward, terminated, truncated, info = env.step(run.act(observation))
+    over = terminated or truncated
 ```
 
 Training is that of `form train`, in a process of its own, so that Ctrl-C stops it cleanly and a notebook goes on: a run that was
@@ -19,12 +30,19 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from formrl._native import Machine, Policy, Task
+import numpy as np
+import numpy.typing as npt
 
-from .errors import FileError, FormError
+from formrl._native import Machine, Player, Policy, Task, Trace, play_episode
+
+from .errors import FileError, FormError, WorldError
+
+if TYPE_CHECKING:
+    from .worlds import GridWorldEnv
 
 Progress = bool | Callable[[dict[str, float | None]], object]
 """Whether the trainer's own progress is shown, or a function of every row of `metrics.csv` as it is written (the last evaluation of a
@@ -35,12 +53,79 @@ class TrainError(FormError):
     """The trainer refused what it was asked for; the message is its own."""
 
 
+@dataclass(frozen=True)
+class Rollout:
+    """An episode that the policies of a run played. What it lists after every step begins with the start of the episode."""
+
+    map: int
+    """The number of its map."""
+    held_out: bool
+    """Whether that is one of the held-out maps."""
+    observations: npt.NDArray[np.uint8] = field(repr=False)
+    """What the world showed, at the start and after every step."""
+    actions: list[int] = field(repr=False)
+    """The actions, by number: their names are `run.env().actions`."""
+    labels: list[list[str]] = field(repr=False)
+    """What was true, at the start and after every step."""
+    states: list[str] = field(repr=False)
+    """The states of the machine; of the task's own where the policies know none."""
+    outcome: Literal["goal", "dead-end", "out-of-time", "running"]
+    """How the world ended it; `"running"` if it was cut off because the machine is wrong."""
+    shortest: int | None
+    """The length of a shortest solution; `None` if there is none."""
+    shortest_is_exact: bool = field(repr=False)
+    """Whether it is known exactly; else it is a lower bound."""
+
+    @property
+    def success(self) -> bool:
+        """Whether the task was completed."""
+        return self.outcome == "goal"
+
+    @property
+    def steps(self) -> int:
+        """The number of steps."""
+        return len(self.actions)
+
+    @property
+    def trace(self) -> Trace:
+        """What was observed, as a trace."""
+        return Trace(self.outcome if self.outcome in ("goal", "dead-end") else "incomplete", self.labels)
+
+
+class _Seat:
+    """The policies of a run in one environment, and how far they have followed it."""
+
+    def __init__(self, folder: Path, env: GridWorldEnv) -> None:
+        self.env = env
+        self.player = Player(folder, env.worlds)
+        self.episodes, self.steps = 0, 0
+
+    def probabilities(self) -> npt.NDArray[np.float64]:
+        """Follows the environment to where it is, and asks."""
+        env, worlds = self.env, self.env.worlds
+        taken = env.actions_taken
+        if env.episodes == 0:
+            raise WorldError("call env.reset() before the first action")
+        if env.episodes != self.episodes:
+            if taken:
+                raise WorldError("the policies have not seen this episode begin: ask them after env.reset() and after every step")
+            self.player.begin(worlds)
+            self.episodes, self.steps = env.episodes, 0
+        elif len(taken) == self.steps + 1:
+            self.player.observe(worlds, taken[-1])
+            self.steps += 1
+        elif len(taken) != self.steps:
+            raise WorldError(f"the policies were last asked after {self.steps} steps of {len(taken)}: ask them after every step")
+        return self.player.probabilities(worlds)
+
+
 class Run:
     """A run, in its folder: finished, stopped, or still training. What it returns is read when it is asked for."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         """Where it is."""
+        self._seat: _Seat | None = None
         if not (self.folder / "config.toml").is_file():
             raise FileError(f"{self.folder}: no run, there is no config.toml in it", os.fspath(self.folder))
 
@@ -109,6 +194,66 @@ class Run:
         command += [] if greedy is None else ["--greedy" if greedy else "--sample"]
         rows: list[dict[str, Any]] = json.loads(_answer(command))["evaluations"]
         return rows
+
+    def env(self, *, held_out: bool = False, render_mode: str | None = None) -> GridWorldEnv:
+        """A Gymnasium environment of its task with the maps, observations and actions that its policies were trained with; held-out
+        maps instead of training maps with `held_out`. `act` acts in it."""
+        from .worlds import GridWorldEnv
+
+        config = self.config
+        maps = 1000 if held_out else int(config["layouts"])
+        env = GridWorldEnv(
+            self.task,
+            view=config["view"],
+            actions=config["actions"],
+            starts=config["starts"],
+            maps=maps or None,
+            map_seed=int(config["seed"]),
+            held_out=held_out,
+            render_mode=render_mode,
+        )
+        self._seat = _Seat(self.folder, env)
+        return env
+
+    def probabilities(self, observation: npt.NDArray[np.uint8] | None = None, *, env: GridWorldEnv | None = None) -> npt.NDArray[np.float64]:
+        """The probabilities of the actions, for the arguments of `act`."""
+        seat = self._seated(env)
+        if observation is not None:
+            shown = np.empty((1, *seat.env.worlds.shape), np.uint8)
+            seat.env.worlds.observe(shown, np.empty((1, len(seat.env.signature)), np.bool_))
+            if not np.array_equal(shown[0], observation):
+                raise WorldError("this is not what the run's environment shows now: pass the environment that it is of (env=...)")
+        return seat.probabilities()
+
+    def act(self, observation: npt.NDArray[np.uint8] | None = None, *, env: GridWorldEnv | None = None, greedy: bool = False) -> int:
+        """The action of the run's policies in its environment: the one that `env()` made last, unless another one of the run is given.
+
+        The policies follow the machine through the episode, and remember what they have to: ask them after `reset` and after every
+        `step`. `observation` is what the environment returned last; it may be left out. Actions are drawn with the environment's own
+        random numbers (`env.reset(seed=...)`), or are the most probable ones if `greedy`. Before a machine is known that can accept, they
+        are random."""
+        probabilities = self.probabilities(observation, env=env)
+        if greedy and probabilities.max() > probabilities.min():
+            return int(np.argmax(probabilities))
+        drawn = self._seated(env).env.np_random.random()
+        return min(int(np.searchsorted(np.cumsum(probabilities), drawn, side="right")), len(probabilities) - 1)
+
+    def _seated(self, env: Any) -> _Seat:
+        env = None if env is None else env.unwrapped
+        if env is not None and (self._seat is None or self._seat.env is not env):
+            self._seat = _Seat(self.folder, env)
+        if self._seat is None:
+            raise WorldError("there is no environment to act in: make one with run.env()")
+        return self._seat
+
+    def rollout(self, *, map: int | None = None, held_out: bool = False, greedy: bool = False, seed: int = 0) -> Rollout:
+        """An episode that its policies play: on the map of this number, or on a random one. It is the one that `draw` draws."""
+        map, observations, actions, labels, states, outcome, shortest = play_episode(
+            self.folder, map=map, held_out=held_out, greedy=greedy, seed=seed
+        )
+        few, exact = shortest if shortest is not None else (None, True)
+        ending: Any = outcome
+        return Rollout(map, held_out, observations, actions, labels, states, ending, few, exact)
 
     def draw(self, path: str | os.PathLike[str], *, map: int | None = None, held_out: bool = False, greedy: bool = False, seed: int = 0) -> Path:
         """Draws an episode that its policies play: `.gif` or `.svg` with every step, `.png` its end, `.txt` text."""

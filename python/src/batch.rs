@@ -13,6 +13,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use rayon::prelude::*;
 
+use crate::arrays::read_only;
 use crate::bound::BoundMachine;
 use crate::errors::{record, wrong_type};
 use crate::logic::type_name;
@@ -80,7 +81,10 @@ impl Monitors {
             let set = set(monitor);
             cells.extend(self.ids.iter().map(|id| set.contains(*id)));
         }
-        PyArray1::from_vec(py, cells).reshape([self.monitors.len(), self.ids.len()])
+        let table = PyArray1::from_vec(py, cells);
+        Ok(read_only(
+            table.reshape([self.monitors.len(), self.ids.len()])?,
+        ))
     }
 }
 
@@ -172,11 +176,11 @@ impl Monitors {
         self.machine.clone_ref(py)
     }
 
-    /// The number of the state of each, among the machine's states.
+    /// The number of the state of each, among the machine's states. This and the next three are copies, which cannot be written to.
     #[getter]
     fn states<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         let states = (self.monitors.iter()).map(|monitor| monitor.state().index() as i32);
-        PyArray1::from_iter(py, states)
+        read_only(PyArray1::from_iter(py, states))
     }
 
     /// Whether each has seen each atom since it entered its state.
@@ -196,7 +200,7 @@ impl Monitors {
     fn over<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         let machine = self.bound.machine();
         let over = (self.monitors.iter()).map(|monitor| machine.is_terminal(monitor.state()));
-        PyArray1::from_iter(py, over)
+        read_only(PyArray1::from_iter(py, over))
     }
 
     fn __len__(&self) -> usize {

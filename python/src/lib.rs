@@ -1,6 +1,7 @@
 //! The native half of the Python package `formrl`: what the crates of this workspace can do, one file for each of their
 //! rooms that Python sees. What can be said in Python itself stands in the folder `formrl` beside this one.
 
+mod arrays;
 mod batch;
 mod benchmarks;
 mod bound;
@@ -11,6 +12,7 @@ mod learn;
 mod logic;
 mod machine;
 mod monitor;
+mod player;
 mod policy;
 mod pure_step;
 mod reach_avoid;
@@ -20,6 +22,7 @@ mod trace_file;
 mod trace_input;
 mod trace_output;
 mod trace_run;
+mod watched;
 mod worlds;
 
 use pyo3::prelude::*;
@@ -46,6 +49,8 @@ mod native {
     use crate::machine::Machine;
     #[pymodule_export]
     use crate::monitor::{Monitor, Step};
+    #[pymodule_export]
+    use crate::player::{Player, play_episode};
     #[pymodule_export]
     use crate::policy::Policy;
     #[pymodule_export]

@@ -6,6 +6,7 @@ use form_core::{AtomSet, EdgeId, MachineStatus, StateId};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
+use crate::arrays::read_only;
 use crate::bound::BoundMachine;
 use crate::logic::Signature;
 
@@ -119,10 +120,13 @@ impl Monitor {
         self.texts(self.monitor.newest())
     }
 
-    /// `seen` as a row of booleans, one per atom of the signature.
+    /// `seen` as a row of booleans, one per atom of the signature: a copy, which cannot be written to.
     #[getter]
     fn seen_row<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        PyArray1::from_vec(py, self.labels().row(self.monitor.seen()))
+        read_only(PyArray1::from_vec(
+            py,
+            self.labels().row(self.monitor.seen()),
+        ))
     }
 
     /// Whether the state is terminal.

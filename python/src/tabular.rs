@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::bound::BoundMachine;
 use crate::errors::{self, Class};
-use crate::logic::Signature;
+use crate::logic::{Signature, SignatureLike};
 
 type Outcomes = Vec<Vec<Vec<(f64, usize, f64, bool)>>>;
 type Episodes<'py> = (
@@ -33,11 +33,12 @@ impl LabelledMdp {
     #[new]
     #[allow(clippy::needless_pass_by_value, reason = "what Python passes")]
     fn new(
-        signature: &Signature,
+        signature: SignatureLike,
         labels: PyReadonlyArray2<'_, bool>,
         outcomes: Outcomes,
         starts: Vec<(f64, usize)>,
     ) -> PyResult<Self> {
+        let signature = signature.get();
         let labels = labels.as_array();
         if labels.ncols() != signature.ids.len() {
             return Err(PyValueError::new_err(format!(

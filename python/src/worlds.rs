@@ -371,6 +371,16 @@ impl Worlds {
 }
 
 impl Worlds {
+    /// The worlds themselves.
+    pub fn native(&self) -> &GridWorlds {
+        &self.worlds
+    }
+
+    /// The number of actions.
+    pub fn action_count(&self) -> usize {
+        self.worlds.actions().len()
+    }
+
     fn number(&self, world: usize) -> PyResult<usize> {
         if world < self.worlds.len() {
             return Ok(world);

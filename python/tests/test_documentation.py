@@ -1,8 +1,10 @@
 """The examples in docstrings do what they say."""
 
+import ast
 import doctest
 import importlib
 import pkgutil
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -55,3 +57,18 @@ def test_what_is_public_is_documented() -> None:
             for attribute, member in vars(value).items():
                 if not attribute.startswith("_"):
                     assert member.__doc__, f"{name}.{attribute}"
+
+
+def test_the_stubs_say_what_everything_does() -> None:
+    """Editors show what stands there: the native module has no source to read."""
+    stub = ast.parse((Path(formrl.__file__).parent / "_native.pyi").read_text())
+    silent = []
+    for top in stub.body:
+        if not isinstance(top, ast.ClassDef | ast.FunctionDef):
+            continue
+        members = top.body if isinstance(top, ast.ClassDef) else []
+        for node in [top, *(member for member in members if isinstance(member, ast.FunctionDef))]:
+            overloaded = any(ast.unparse(mark) == "overload" for mark in node.decorator_list)
+            if not node.name.startswith("_") and not overloaded and not ast.get_docstring(node):
+                silent.append(f"{top.name}.{node.name}")
+    assert silent == []

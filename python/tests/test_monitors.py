@@ -181,3 +181,18 @@ def test_other_threads_run_while_many_are_stepped(bound: BoundMachine) -> None:
         counted += 1
     worker.join()
     assert counted > 0
+
+
+def test_arrays_that_are_copies_cannot_be_written_to() -> None:
+    bound = formrl.Machine.parse("initial u0\naccept u1\nu0 -> u1 : goal").bind(["key", "goal"])
+    monitor, monitors = bound.monitor(), bound.monitors(3)
+    for array in (monitor.seen_row, monitors.states, monitors.seen, monitors.newest, monitors.over):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = array
+        copied = array.copy()
+        copied[...] = array
+    # What a call writes to has to be writeable, and says so.
+    steps = monitors.observe(np.zeros((3, 2), np.bool_))
+    steps.rewards.flags.writeable = False
+    with pytest.raises((TypeError, ValueError), match="not writeable"):
+        monitors.observe(np.zeros((3, 2), np.bool_), out=steps)

@@ -10,11 +10,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import gymnasium
+import numpy as np
 import pytest
 
 import formrl
 
-SMALL: Any = {"settings": {"worlds": 8, "ppo.train_batch": 256, "ppo.minibatch": 64, "evaluation.episodes": 4}, "layouts": 2}
+SMALL: Any = {"settings": {"worlds": 8, "ppo.train_batch": 256, "ppo.minibatch": 64, "evaluation.episodes": 4, "evaluation.final_episodes": 4}, "layouts": 2}
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +43,104 @@ def test_evaluations_are_those_of_the_command_line(run: Any, tmp_path: Path) -> 
     rows = made.evaluate(8, held_out=True, greedy=False, seed=3)
     assert len(rows) == 1 and 0 <= rows[0]["success"] <= 1 and "random" in rows[0]
     assert made.draw(tmp_path / "end.txt", map=1, seed=2).read_text()
+
+
+def played(run: formrl.Run, seed: int, *, held_out: bool = False, greedy: bool = False) -> tuple[list[Any], list[int], str]:
+    """An episode step by step, in the run's own environment."""
+    env = run.env(held_out=held_out)
+    observation, info = env.reset(seed=seed)
+    observations, actions, over = [observation], [], False
+    while not over:
+        actions.append(run.act(observation, greedy=greedy))
+        observation, _, terminated, truncated, info = env.step(actions[-1])
+        observations.append(observation)
+        over = terminated or truncated
+    return observations, actions, info["outcome"]
+
+
+@pytest.mark.parametrize("method", ["handcrafted", "recurrent-ppo", "reach-avoid"])
+def test_a_run_acts_as_it_is_played(method: str, tmp_path: Path) -> None:
+    """Step by step in an environment it is the episode that the native player makes of the same seed: the first one of the first map."""
+    settings: Any = SMALL | {"iterations": 1}
+    if method == "recurrent-ppo":
+        settings["settings"] = SMALL["settings"] | {"network.sequence": 32}
+    elif method == "reach-avoid":
+        # Until it has learnt its machine: some seconds.
+        settings = {"layouts": 2}
+    run = formrl.train("all-yellow", method=method, out=tmp_path / "run", progress=False, **settings)
+    for seed in (1, 2):
+        rollout = run.rollout(map=0, seed=seed, greedy=True)
+        observations, actions, outcome = played(run, seed, greedy=True)
+        # Where the machine is wrong, or the policy is lost, the native player may stop earlier.
+        assert actions[: rollout.steps] == rollout.actions and rollout.steps > 0
+        assert (np.array(observations[: rollout.steps + 1]) == rollout.observations).all()
+        assert rollout.outcome in (outcome, "running")
+        assert len(rollout.labels) == len(rollout.states) == rollout.steps + 1
+        assert rollout.success == (rollout.outcome == "goal") and not rollout.held_out
+        if method == "reach-avoid":
+            assert rollout.success and rollout.shortest is not None and rollout.steps >= rollout.shortest
+            assert rollout.trace.kind == "goal" and rollout.trace.agrees(run.machine)
+            assert rollout.states[0] == run.machine.initial and rollout.states[-1] == run.machine.accepting
+
+
+def test_without_a_machine_actions_are_random(tmp_path: Path) -> None:
+    """One iteration is too short to learn one: there is nothing to be greedy about."""
+    run = formrl.train("all-yellow", method="single-policy", out=tmp_path / "run", iterations=1, progress=False, **SMALL)
+    assert run.machine == formrl.nothing_known() or run.machine.states == ["u0", "u_acc"]
+    env = run.env()
+    seen, _ = env.reset(seed=1)
+    assert run.probabilities(seen).tolist() == pytest.approx([1 / 3] * 3)
+    actions = []
+    for _ in range(20):
+        actions.append(run.act(seen, greedy=True))
+        seen = env.step(actions[-1])[0]
+    assert len(set(actions)) == 3
+
+
+def test_actions_are_drawn_by_the_environments_seed(run: Any) -> None:
+    made, _ = run
+    first, again = played(made, 3, held_out=True)[1], played(made, 3, held_out=True)[1]
+    assert first == again and len(set(first)) > 1
+    assert played(made, 4, held_out=True)[1] != first
+    rollout = made.rollout(map=5, held_out=True, seed=3)
+    assert rollout.held_out and rollout.map == 5 and rollout.actions == made.rollout(map=5, held_out=True, seed=3).actions
+    assert "map=5" in repr(rollout) and "observations" not in repr(rollout)
+
+
+def test_two_environments_at_once(run: Any) -> None:
+    """The run follows the one that it is asked about, from its start on."""
+    made, _ = run
+    one, other = made.env(), made.env(held_out=True)
+    one.reset(seed=1)
+    seen, _ = other.reset(seed=1)
+    probabilities = made.probabilities(seen)
+    assert probabilities.shape == (3,) and probabilities.sum() == pytest.approx(1) and (made.probabilities(seen) == probabilities).all()
+    assert made.act(env=gymnasium.Wrapper(one)) in range(3)
+    with pytest.raises(formrl.WorldError, match="not what the run's environment shows"):
+        made.act(255 - seen)
+
+
+def test_policies_are_asked_at_every_step(run: Any) -> None:
+    made, _ = run
+    with pytest.raises(formrl.WorldError, match="run.env"):
+        formrl.load_run(made.folder).act()
+    env = made.env()
+    with pytest.raises(formrl.WorldError, match="reset"):
+        made.act()
+    env.reset(seed=1)
+    made.act()
+    for _ in range(2):
+        env.step(0)
+    with pytest.raises(formrl.WorldError, match="after every step"):
+        made.act()
+    env.reset()
+    env.step(0)
+    with pytest.raises(formrl.WorldError, match="begin"):
+        made.act()
+    env.reset()
+    assert made.act() in range(3)
+    with pytest.raises(formrl.WorldError, match="map 7"):
+        made.rollout(map=7)
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:

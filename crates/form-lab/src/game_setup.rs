@@ -53,9 +53,13 @@ pub(crate) fn game<W: Worlds>(
     worlds: W,
     assignment: AgentAssignment,
 ) -> Result<Game<W>> {
-    // An LSTM carries its cell and its hidden state from step to step.
-    let memory = 2 * config.network.memory;
-    Ok(Game::new(worlds, assignment, game_config(config), memory)?)
+    let hidden = hidden_size(config);
+    Ok(Game::new(worlds, assignment, game_config(config), hidden)?)
+}
+
+/// What an LSTM carries from step to step: its cell and its hidden state.
+pub(crate) fn hidden_size(config: &RunConfig) -> usize {
+    2 * config.network.memory
 }
 
 /// How the game of a run rewards its agents.

@@ -19,7 +19,7 @@
 //! ```
 //!
 //! An [`AgentAssignment`] says which [`Agent`] acts in which state of a machine and what it observes; a [`Game`] steps many worlds
-//! with these agents; a [`Checkpoint`] is the file from which a run resumes.
+//! with these agents, and a [`Player`] asks them in a world that someone else steps; a [`Checkpoint`] is the file from which a run resumes.
 //!
 //! A [`QLearner`] is tabular Q-learning with counterfactual experience, an [`Optimum`] what it can reach.
 //!
@@ -65,6 +65,7 @@ pub use rollout::game::{Collected, Game};
 pub use rollout::game_config::{Choice, Credit, Episode, GameConfig};
 pub use rollout::label_noise::LabelNoise;
 pub use rollout::play::{PlayConfig, PlayProgress};
+pub use rollout::player::Player;
 pub use speed::Workload;
 pub use tabular::curve::learning_curve;
 pub use tabular::optimum::Optimum;

@@ -67,6 +67,10 @@ class GridWorldEnv(OfTask, gymnasium.Env[Image, np.int64], EzPickle):
         self._over = np.zeros((2, 1), np.bool_)
         self._labels = np.zeros((1, len(self.signature)), np.bool_)
         self._started = False
+        self.episodes = 0
+        """How many episodes were begun."""
+        self.actions_taken: list[int] = []
+        """The actions of the episode so far."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -81,6 +85,8 @@ class GridWorldEnv(OfTask, gymnasium.Env[Image, np.int64], EzPickle):
         else:
             worlds.begin()
         self._started = True
+        self.episodes += 1
+        self.actions_taken = []
         image = self._image()
         worlds.observe(image, self._labels)
         return image[0], self._info()
@@ -102,6 +108,7 @@ class GridWorldEnv(OfTask, gymnasium.Env[Image, np.int64], EzPickle):
             self._labels,
             autoreset="off",
         )
+        self.actions_taken.append(int(action))
         terminated, truncated = bool(self._over[0, 0]), bool(self._over[1, 0])
         return image[0], float(self._reward[0]), terminated, truncated, self._info()
 

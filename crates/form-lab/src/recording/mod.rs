@@ -161,6 +161,26 @@ impl Recording {
         self.steps.len() - 1
     }
 
+    /// Training maps or held-out maps.
+    pub fn split(&self) -> Split {
+        self.split
+    }
+
+    /// How the world ended it; [running](EpisodeOutcome::Running) if it was cut off because the machine is wrong.
+    pub fn ended(&self) -> EpisodeOutcome {
+        self.outcome
+    }
+
+    /// The length of a shortest solution.
+    pub fn shortest(&self) -> Shortest {
+        self.shortest
+    }
+
+    /// Whether the policies know the machine.
+    pub fn knows_machine(&self) -> bool {
+        self.knows_machine
+    }
+
     /// The task and the map: `all-yellow, held-out map 3`.
     pub fn title(&self) -> String {
         let set = match self.split {
@@ -199,7 +219,7 @@ fn number(envs: &GridEnvFactory, request: &EpisodeRequest) -> Result<u64> {
         Maps::Fresh(_) => u64::from(u32::MAX),
     };
     match request.map {
-        Some(map) if map >= maps => bail!("--map {map}: there are {maps} maps, counted from 0"),
+        Some(map) if map >= maps => bail!("map {map}: there are {maps} maps, counted from 0"),
         Some(map) => Ok(map),
         None => Ok(generator(request.seed, Stream::Map(0)).random_range(0..maps)),
     }

@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use form_rl::{Agent, Checkpoint};
+use form_env::Worlds;
+use form_rl::{Agent, Checkpoint, Player};
 
 use super::folder::{FINAL, LATEST, RunFolder};
 use crate::atomic_files::read_bytes;
 use crate::config::RunConfig;
+use crate::game_setup::{assignment, game_config, hidden_size};
 use crate::train::{CheckpointMetadata, TrainState};
 
 /// A run, read from its folder. Reading changes nothing, so the run may be training meanwhile.
@@ -77,6 +79,20 @@ impl SavedRun {
     /// Its agents.
     pub fn agents(&self) -> Result<Vec<Agent>> {
         Ok(self.checkpoint.agents(&self.config.ppo)?)
+    }
+
+    /// Its policies, to be asked step by step in the first of these worlds.
+    pub fn player<W: Worlds + Clone>(&self, worlds: &W) -> Result<Player> {
+        let config = &self.config;
+        let assignment = assignment(config, worlds, &self.checkpoint.machine)?;
+        let (game, hidden) = (game_config(config), hidden_size(config));
+        Ok(Player::new(
+            worlds,
+            assignment,
+            game,
+            self.agents()?,
+            hidden,
+        )?)
     }
 }
 

@@ -7,5 +7,6 @@ pub(crate) mod game_config;
 mod inference;
 pub(crate) mod label_noise;
 pub(crate) mod play;
+pub(crate) mod player;
 #[cfg(test)]
 mod tests;

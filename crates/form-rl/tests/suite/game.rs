@@ -4,7 +4,7 @@ use form_core::{Kind, Machine};
 use form_env::{Copies, EpisodeOutcome, Worlds};
 use form_rl::{
     AgentAssignment, Architecture, AssignmentMode, Choice, Credit, Episode, Error, Game,
-    GameConfig, PlayConfig, ProgressEncoding, nothing_known,
+    GameConfig, PlayConfig, Player, ProgressEncoding, greedy, nothing_known,
 };
 
 use crate::corridor::{Corridor, Method, agents, key_then_door, training};
@@ -519,5 +519,47 @@ fn agents_learn_from_their_own_steps_alone() {
             bits(alone[1 - number].network().weights()),
             bits(&untouched)
         );
+    }
+}
+
+/// Asked step by step in a world that is stepped elsewhere, agents act as in a game: with a machine or without, with memory or without.
+#[test]
+fn a_player_acts_as_in_a_game() {
+    let unaided = |memory| Method {
+        memory,
+        ..Method::plain()
+    };
+    for method in [per_state(), unaided(0), unaided(3)] {
+        let corridor = Corridor::locked();
+        let mut game = method.game(&corridor, 1);
+        let mut trained = agents(&game, &method.architecture(), 3);
+        let mut worlds = game.worlds().clone();
+        let mut player = Player::new(
+            &worlds,
+            game.assignment().clone(),
+            shared(),
+            agents(&game, &method.architecture(), 3),
+            2 * method.memory,
+        )
+        .unwrap();
+        let config = PlayConfig {
+            episodes: 3,
+            choice: Choice::Greedy,
+            seed: 1,
+        };
+        for episode in game.play(&mut trained, config).unwrap() {
+            worlds.start(0, episode.number).unwrap();
+            player.begin(&worlds);
+            for (step, action) in episode.actions.iter().enumerate() {
+                // Asked twice, a recurrent layer still takes the step once.
+                for _ in 0..2 {
+                    let logits = player.logits(&worlds).unwrap().unwrap();
+                    assert_eq!(greedy(logits), usize::from(*action), "step {step}");
+                }
+                worlds.step(&[*action]).unwrap();
+                player.observe(&worlds, *action);
+            }
+            assert_eq!(worlds.outcome(0), episode.outcome);
+        }
     }
 }
