@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use form_core::{BoundMachine, Machine, Signature, TraceFile, read_signature};
+use form_core::{BoundMachine, Edge, Machine, Signature, Snippet, TraceFile, read_signature};
 use form_env::Task;
 use form_formats::{Converted, MachineFormat, ToroIcarteOptions, read_machine};
 use form_lab::cannot;
@@ -93,9 +93,47 @@ pub fn bind(
         } else {
             "declare the observable atoms with --signature, or in the first line of the trace file"
         };
-        anyhow::Error::from(error.in_file(&name(path)))
-            .context(format!("the machine does not fit the signature ({hint})"))
+        let error = match marked(machine, path, signature, &error) {
+            Some(marked) => anyhow::Error::from(form_core::Error::Syntax(Box::new(marked))),
+            None => error.in_file(&name(path)).into(),
+        };
+        error.context(format!("the machine does not fit the signature ({hint})"))
     })
+}
+
+/// What a signature lacks, with the place of the first formula in a `.form` file that does not fit it.
+fn marked(
+    machine: &Machine,
+    path: &Path,
+    signature: &Signature,
+    error: &form_core::Error,
+) -> Option<Snippet> {
+    if is_standard_input(path) || task(path).ok()?.is_some() {
+        return None;
+    }
+    let text = text(path).ok()?;
+    let alone = |edge: &Edge| {
+        let builder = Machine::builder("alone").initial("a").accept("b");
+        let builder = builder.edge_with("a", "b", edge.formula.clone(), None);
+        (builder.build().ok()).is_some_and(|machine| machine.bind(signature).is_err())
+    };
+    let number = machine.edges().iter().position(alone)?;
+    (MachineFormat::detect(&text) == MachineFormat::Form).then_some(())?;
+    let mut start = 0;
+    let mut edges = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let code = line.split('#').next().unwrap_or_default();
+        if code.contains("->") || code.contains('→') {
+            let formula = code.find(':').map_or(0, |colon| colon + 1);
+            let end = code.rfind("=>").unwrap_or(code.len());
+            let written = code.get(formula..end)?;
+            let first = start + formula + written.len() - written.trim_start().len();
+            edges.push(first..first + written.trim().len());
+        }
+        start += line.len();
+    }
+    let at = edges.get(number)?.clone();
+    Some(Snippet::new(&text, at, error.to_string()).in_file(&name(path)))
 }
 
 /// The maximum size of a machine file in bytes: a device or a pipe may have no end.

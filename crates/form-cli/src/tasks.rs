@@ -1,8 +1,10 @@
 //! `form tasks`: the built-in tasks, and the description of one task.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use form_core::to_text;
-use form_env::{Frame, Split, Task, builtin_tasks};
+use form_env::{Colour, Frame, Split, Task, builtin_tasks};
 use serde_json::{Value, json};
 
 use crate::output::count;
@@ -72,11 +74,18 @@ fn to_json(task: &Task) -> Value {
         "about": description.about,
         "rows": description.room.rows(),
         "checkpoints": checkpoints,
+        "keys": names(&description.keys),
+        "doors": names(&description.doors),
         "lava": description.lava,
         "steps": description.steps,
         "signature": atoms.map(ToString::to_string).collect::<Vec<_>>(),
         "machine": description.machine.to_string(),
     })
+}
+
+/// The names of colours.
+fn names(colours: &BTreeSet<Colour>) -> Vec<&'static str> {
+    colours.iter().map(|colour| colour.as_str()).collect()
 }
 
 /// The task in words, with its first map.
@@ -91,6 +100,11 @@ fn describe(task: &Task) -> Result<String> {
     } else {
         format!("checkpoints: {}", colours.join(", "))
     };
+    for (what, colours) in [("keys", &description.keys), ("doors", &description.doors)] {
+        if !colours.is_empty() {
+            things += &format!("; {what}: {}", names(colours).join(", "));
+        }
+    }
     if description.lava > 0 {
         things += &format!("; {} of lava", count(description.lava, "cell"));
     }

@@ -3,7 +3,7 @@
 //! - **The interface**: [`Environment`] is one world, [`Worlds`] are many that are stepped together; [`check_environment`] tests
 //!   any environment. All randomness comes from a [`generator`] that is passed in.
 //! - **The grid world**: a [`Task`] is a [`Room`], the objects in it, and the machine that defines success and failure.
-//!   [`Task::builtin`] has those of the paper, [`Task::open`] reads a file, [`Task::maps`] draws maps that can be solved.
+//!   [`Task::builtin`] has those of the paper and some more, [`Task::open`] reads a file, [`Task::maps`] draws maps that can be solved.
 //!   [`GridWorld`] plays one world, [`GridWorlds`] many.
 //! - **Plans**: a [`Planner`] says which cells of a map to reach next, and which to avoid, so that a machine accepts.
 //! - **Benchmarks**: [`LetterWorld`] is Office, Craft and Letter world, [`WaterWorld`] the fourth; a [`Benchmark`] has tasks. A
@@ -42,7 +42,7 @@ pub use grid::rules::Action;
 pub use grid::view::View;
 pub use plan::label_map::LabelMap;
 pub use plan::planner::{Plan, Planner};
-pub use tasks::builtin::builtin_tasks;
+pub use tasks::builtin::{builtin_tasks, paper_tasks};
 pub use tasks::maps::{Maps, Split, Starts};
 pub use tasks::situations::{Next, Situations};
 pub use tasks::solution::{Shortest, shortest, solution};

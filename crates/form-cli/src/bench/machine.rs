@@ -1,4 +1,4 @@
-//! The row about running machines. `cargo bench -p form-core` measures more of them.
+//! The rows about running machines. `cargo bench -p form-core` measures more of them.
 
 use std::hint::black_box;
 
@@ -7,10 +7,28 @@ use form_core::{AtomSet, BoundMachine, Machine, MachineStatus, Run, Signature, s
 
 use super::{Baseline, Benchmark, Row, median};
 
-pub(super) const BENCHMARKS: [Benchmark; 1] = [Benchmark {
-    name: "machine.step",
-    measure: step,
-}];
+pub(super) const BENCHMARKS: [Benchmark; 2] = [
+    Benchmark {
+        name: "machine.step",
+        measure: |name| {
+            let machines = TASKS.map(str::to_owned);
+            step(name, &room_signature()?, &machines)
+        },
+    },
+    Benchmark {
+        name: "machine.step.join",
+        measure: |name| step(name, &keys_and_doors()?, &[JOIN.to_owned()]),
+    },
+];
+
+/// A key, then the door of its colour.
+const JOIN: &str = "initial u0\naccept u_acc\nu0 -> u1 : exists X. (once key(X) and door(X))\nu1 -> u_acc : exists X. key(X)";
+
+/// A hundred keys and doors.
+fn keys_and_doors() -> Result<Signature> {
+    let atoms = (0..100).flat_map(|i| [format!("key(o{i})"), format!("door(o{i})")]);
+    Ok(Signature::parse(atoms)?)
+}
 
 /// The machines of the paper's Figures 4a, 5a and 6.
 const TASKS: [&str; 3] = [
@@ -49,9 +67,8 @@ impl Numbers {
 }
 
 /// Steps per second on one core, of the slowest machine; the baseline is the definition of truth, evaluated literally.
-fn step(name: &str) -> Result<Row> {
+fn step(name: &str, signature: &Signature, machines: &[String]) -> Result<Row> {
     const STEPS: usize = 2_000_000;
-    let signature = room_signature()?;
     let mut numbers = Numbers(0x5eed);
     let ids: Vec<_> = signature.ids().collect();
     let observations: Vec<AtomSet> = (0..4096)
@@ -59,8 +76,8 @@ fn step(name: &str) -> Result<Row> {
         .collect();
     let mut slowest = f64::INFINITY;
     let mut slowest_baseline = f64::INFINITY;
-    for text in TASKS {
-        let machine = text.parse::<Machine>()?.bind(&signature)?;
+    for text in machines {
+        let machine = text.parse::<Machine>()?.bind(signature)?;
         let compiled = median(7, || {
             let mut run = Run::new(&machine);
             for observation in observations.iter().cycle().take(STEPS) {

@@ -130,6 +130,10 @@ fn machines_that_do_not_fit_the_signature() {
             2,
         ),
         (
+            "check broken/fit/too-few.form --signature good/atoms.txt",
+            2,
+        ),
+        (
             "check broken/fit/no-predicate.form good/consistent.jsonl",
             2,
         ),

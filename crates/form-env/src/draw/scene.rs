@@ -1,5 +1,5 @@
 //! A picture as shapes, in the paper's look: black cells with grey lines, grey walls, a green goal, orange lava, coloured balls
-//! with their numbers, and the agent as a red triangle. A cell is one unit wide.
+//! with their numbers, keys, open doors as frames, and the agent as a red triangle. A cell is one unit wide.
 
 use std::fmt::Write;
 
@@ -40,6 +40,8 @@ const DIGIT: f32 = 0.34;
 const SMALL_DIGIT: f32 = 0.3;
 const STROKE: f32 = 0.055;
 const GRID_LINE: f32 = 0.03;
+const KEY_LINE: f32 = 0.09;
+const DOOR_LINE: f32 = 0.1;
 
 /// Everything but the agent.
 pub(crate) fn room(frame: &Frame<'_>) -> Vec<Shape> {
@@ -70,6 +72,18 @@ pub(crate) fn room(frame: &Frame<'_>) -> Vec<Shape> {
                     line: Some(STROKE),
                 });
             }
+            Some(Object::Key(colour)) => objects.push(Shape {
+                class: format!("key {colour}"),
+                path: key(cell),
+                colour: colour.rgb(),
+                line: Some(KEY_LINE),
+            }),
+            Some(Object::Door(colour)) => objects.push(Shape {
+                class: format!("door {colour}"),
+                path: door(cell),
+                colour: colour.rgb(),
+                line: Some(DOOR_LINE),
+            }),
         }
     }
     shapes.push(Shape::filled("wall", walls, palette::WALL));
@@ -110,6 +124,23 @@ pub(crate) fn agent(cell: Cell, direction: Direction) -> Vec<Shape> {
 
 fn rectangle(x: usize, y: usize, width: usize, height: usize) -> String {
     format!("M{x} {y}h{width}v{height}h-{width}z")
+}
+
+/// A ring, a shaft and two teeth.
+fn key(cell: Cell) -> String {
+    let (x, y) = (cell.x as f32, cell.y as f32);
+    let ring = circle(x + 0.5, y + 0.3, 0.13);
+    format!(
+        "{ring}M{:.2} {:.2}v0.40h0.16m-0.16 -0.14h0.13",
+        x + 0.5,
+        y + 0.43
+    )
+}
+
+/// A frame without a leaf: it is open.
+fn door(cell: Cell) -> String {
+    let (x, y) = (cell.x as f32 + 0.14, cell.y as f32 + 0.14);
+    format!("M{x:.2} {y:.2}h0.72v0.72h-0.72z")
 }
 
 fn circle(x: f32, y: f32, radius: f32) -> String {

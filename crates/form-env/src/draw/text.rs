@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::frame::Frame;
 use super::palette::{self, Rgb};
 use crate::env::spec::Cell;
+use crate::grid::colour::Colour;
 use crate::grid::map::Object;
 use crate::grid::pose::Direction;
 
@@ -20,8 +21,8 @@ pub struct Glyph {
 }
 
 impl Frame<'_> {
-    /// A cell as text: `###` a wall, `y0` a checkpoint (the first letter of its colour, `e` for grey, and its number), `G` the
-    /// goal, `~~~` lava, and the agent as `>`, `v`, `<` or `^`.
+    /// A cell as text: `###` a wall, `y0` a checkpoint (the first letter of its colour, `e` for grey, and its number), `kr` and `dr`
+    /// the red key and door, `G` the goal, `~~~` lava, and the agent as `>`, `v`, `<` or `^`.
     pub fn glyph(&self, cell: Cell) -> Glyph {
         let (text, ink, paper) = match (self.agent, self.object(cell)) {
             _ if self.task.room().is_wall(cell) => ("###".to_owned(), palette::WALL, palette::WALL),
@@ -37,13 +38,16 @@ impl Frame<'_> {
             (_, Some(Object::Goal)) => (" G ".to_owned(), palette::BLACK, palette::GOAL),
             (_, Some(Object::Lava)) => ("~~~".to_owned(), palette::BLACK, palette::LAVA),
             (_, Some(Object::Checkpoint { colour, number })) => {
-                let letter = match colour.as_str() {
-                    // Green has the first letter already.
-                    "grey" => 'e',
-                    name => name.chars().next().unwrap_or('?'),
-                };
-                let text = format!("{letter}{number}");
+                let text = format!("{}{number}", letter(colour));
                 (format!("{text:^3}"), colour.rgb(), palette::BLACK)
+            }
+            (_, Some(Object::Key(colour))) => {
+                let text = format!("k{} ", letter(colour));
+                (text, colour.rgb(), palette::BLACK)
+            }
+            (_, Some(Object::Door(colour))) => {
+                let text = format!("d{} ", letter(colour));
+                (text, colour.rgb(), palette::BLACK)
             }
         };
         Glyph { text, ink, paper }
@@ -70,6 +74,15 @@ impl Frame<'_> {
             }
         }
         text
+    }
+}
+
+/// The letter of a colour.
+fn letter(colour: Colour) -> char {
+    match colour.as_str() {
+        // Green has the first letter already.
+        "grey" => 'e',
+        name => name.chars().next().unwrap_or('?'),
     }
 }
 

@@ -19,21 +19,27 @@ pub enum Object {
     Goal,
     /// Lava.
     Lava,
+    /// The key of this colour: it lies on the floor and is walked over.
+    Key(Colour),
+    /// The door of this colour: it is open and is walked through.
+    Door(Colour),
 }
 
 impl Object {
-    /// The atom that is observed there: `yellow(o0)`, `goal`, `lava`.
+    /// The atom that is observed there: `yellow(o0)`, `goal`, `lava`, `key(red)`, `door(red)`.
     pub fn atom(self) -> String {
         match self {
             Self::Checkpoint { colour, number } => format!("{colour}(o{number})"),
             Self::Goal => "goal".to_owned(),
             Self::Lava => "lava".to_owned(),
+            Self::Key(colour) => format!("key({colour})"),
+            Self::Door(colour) => format!("door({colour})"),
         }
     }
 
     /// Whether it is observed at every step in its cell, not only on entering.
     pub(crate) fn lasts(self) -> bool {
-        !matches!(self, Self::Checkpoint { .. })
+        matches!(self, Self::Goal | Self::Lava)
     }
 }
 
@@ -51,6 +57,8 @@ pub const MAX_OBJECTS: usize = 255;
 pub(crate) struct Legend {
     objects: Vec<Object>,
     lasting: Vec<bool>,
+    /// Whether there are keys or doors.
+    furnished: bool,
 }
 
 impl Legend {
@@ -58,7 +66,9 @@ impl Legend {
     pub(crate) fn new(objects: Vec<Object>) -> Self {
         debug_assert!(objects.len() <= MAX_OBJECTS);
         let lasting = objects.iter().map(|object| object.lasts());
+        let furniture = |object: &Object| matches!(object, Object::Key(_) | Object::Door(_));
         Self {
+            furnished: objects.iter().any(furniture),
             lasting: std::iter::once(false).chain(lasting).collect(),
             objects,
         }
@@ -78,6 +88,11 @@ impl Legend {
     pub(crate) fn content(&self, object: Object) -> Option<Content> {
         let number = self.objects.iter().position(|known| *known == object)?;
         Some(number as Content + 1)
+    }
+
+    /// Whether there are keys or doors.
+    pub(crate) fn furnished(&self) -> bool {
+        self.furnished
     }
 
     /// Whether the content is observed at every step in its cell.

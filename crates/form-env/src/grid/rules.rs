@@ -1,7 +1,8 @@
 //! The transition function: MiniGrid's rules of movement.
 //!
 //! Of MiniGrid's seven actions three move the agent. The others act on objects that can be carried, opened or switched;
-//! there are none here (checkpoints are walked over, not picked up), so they let time pass, as they do in MiniGrid.
+//! there are none here, so they let time pass, as they do in MiniGrid. Checkpoints and keys are walked over, not picked up; doors are
+//! open for good. Which door asks for which key is for the machine to say.
 
 use super::map::{Content, Legend, NOTHING};
 use super::pose::Pose;
@@ -76,8 +77,8 @@ impl Rules {
     /// One step: the agent's new pose, and the content that is observed. Without branches on the action, which a processor cannot
     /// predict.
     ///
-    /// Walls go all around a room, so the cell ahead of a free cell exists. A checkpoint is observed when it is entered,
-    /// goal and lava as long as the agent is there.
+    /// Walls go all around a room, so the cell ahead of a free cell exists. A checkpoint, a key or a door is observed when it is
+    /// entered, goal and lava as long as the agent is there.
     #[inline]
     pub(crate) fn step(
         &self,

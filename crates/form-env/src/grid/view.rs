@@ -20,10 +20,10 @@ pub enum View {
     /// The same, with one more than the number of a checkpoint as its state, so that `purple(o7)` can be told from
     /// `purple(o6)`.
     Identities,
-    /// One plane of zeros and ones for each of: wall, goal, lava, the six colours of checkpoints, the agent's four
-    /// directions. What the agent stands on stays visible.
+    /// One plane of zeros and ones for each of: wall, goal, lava, the six colours, the agent's four directions; and where there are
+    /// keys or doors, for each of these two. A coloured object that is neither is a checkpoint. What the agent stands on stays visible.
     Planes,
-    /// The planes of wall, goal, lava and the six colours, turned and shifted so that the agent is in the middle and looks up. The
+    /// The planes without those of the directions, turned and shifted so that the agent is in the middle and looks up. The
     /// room goes round: what would be beyond one edge stands at the opposite one, so that everything stays visible.
     Egocentric,
 }
@@ -32,6 +32,8 @@ pub enum View {
 mod object {
     pub(super) const EMPTY: u8 = 1;
     pub(super) const WALL: u8 = 2;
+    pub(super) const DOOR: u8 = 4;
+    pub(super) const KEY: u8 = 5;
     pub(super) const GOAL: u8 = 8;
     pub(super) const LAVA: u8 = 9;
     pub(super) const AGENT: u8 = 10;
@@ -43,7 +45,18 @@ mod object {
 const DIRECTIONS: [&str; 4] = ["right", "down", "left", "up"];
 /// The planes before those of the colours: wall, goal, lava.
 const FIXED: [&str; 3] = ["wall", "goal", "lava"];
-const FIRST_DIRECTION: usize = FIXED.len() + Colour::ALL.len();
+/// The planes after those of the colours, where there are such objects.
+const FURNITURE: [&str; 2] = ["key", "door"];
+const KEYS: usize = FIXED.len() + Colour::ALL.len();
+const DOORS: usize = KEYS + 1;
+
+/// The number of planes before those of the directions.
+fn first_direction(legend: &Legend) -> usize {
+    match legend.furnished() {
+        true => KEYS + FURNITURE.len(),
+        false => KEYS,
+    }
+}
 
 impl View {
     /// All views.
@@ -70,14 +83,11 @@ impl View {
                     channel("state", identities.unwrap_or(0).max(3)),
                 ]
             }
-            Self::Planes => {
+            Self::Planes | Self::Egocentric => {
                 let colours = Colour::ALL.iter().map(|colour| colour.as_str());
-                let names = FIXED.into_iter().chain(colours).chain(DIRECTIONS);
-                names.map(|name| channel(name, 1)).collect()
-            }
-            Self::Egocentric => {
-                let colours = Colour::ALL.iter().map(|colour| colour.as_str());
-                let names = FIXED.into_iter().chain(colours);
+                let names = FIXED.into_iter().chain(colours).chain(FURNITURE);
+                let names = names.take(first_direction(legend)).chain(DIRECTIONS);
+                let names = names.take(self.channels(legend));
                 names.map(|name| channel(name, 1)).collect()
             }
         };
@@ -93,11 +103,11 @@ impl View {
     }
 
     /// The number of channels.
-    pub(crate) fn channels(self) -> usize {
+    pub(crate) fn channels(self, legend: &Legend) -> usize {
         match self {
             Self::Symbols | Self::Identities => 3,
-            Self::Planes => FIRST_DIRECTION + DIRECTIONS.len(),
-            Self::Egocentric => FIRST_DIRECTION,
+            Self::Planes => first_direction(legend) + DIRECTIONS.len(),
+            Self::Egocentric => first_direction(legend),
         }
     }
 
@@ -107,7 +117,7 @@ impl View {
             return paint_square(room, legend, map, image);
         }
         let cells = room.walls().iter().zip(&map.contents);
-        for ((wall, content), cell) in cells.zip(image.chunks_exact_mut(self.channels())) {
+        for ((wall, content), cell) in cells.zip(image.chunks_exact_mut(self.channels(legend))) {
             let object = legend.object(*content);
             match self {
                 Self::Symbols => cell.copy_from_slice(&symbols(*wall, object, 0)),
@@ -116,7 +126,7 @@ impl View {
                 }
                 Self::Planes | Self::Egocentric => {
                     cell.fill(0);
-                    if let Some(plane) = plane(*wall, object) {
+                    for plane in planes(*wall, object).into_iter().flatten() {
                         cell[plane] = 1;
                     }
                 }
@@ -126,12 +136,19 @@ impl View {
 
     /// What an agent sees of its map.
     #[inline]
-    pub(crate) fn observe(self, room: &Room, map: &[u8], pose: Pose, image: &mut [u8]) {
+    pub(crate) fn observe(
+        self,
+        room: &Room,
+        legend: &Legend,
+        map: &[u8],
+        pose: Pose,
+        image: &mut [u8],
+    ) {
         if self == Self::Egocentric {
-            return Turn::new(room, pose).paint(map, image);
+            return Turn::new(room, pose).paint(map, image, self.channels(legend));
         }
         image.copy_from_slice(map);
-        let at = usize::from(pose.cell) * self.channels();
+        let at = usize::from(pose.cell) * self.channels(legend);
         match self {
             Self::Symbols | Self::Identities => {
                 image[at..at + 3].copy_from_slice(&[
@@ -140,7 +157,9 @@ impl View {
                     pose.direction,
                 ]);
             }
-            Self::Planes => image[at + FIRST_DIRECTION + usize::from(pose.direction & 3)] = 1,
+            Self::Planes => {
+                image[at + first_direction(legend) + usize::from(pose.direction & 3)] = 1;
+            }
             Self::Egocentric => {}
         }
     }
@@ -162,17 +181,17 @@ fn side(room: &Room) -> usize {
 /// Paints the square in the room's own frame.
 fn paint_square(room: &Room, legend: &Legend, map: &Map, image: &mut [u8]) {
     let side = side(room);
-    for (number, cell) in image.chunks_exact_mut(FIRST_DIRECTION).enumerate() {
+    for (number, cell) in (image.chunks_exact_mut(first_direction(legend))).enumerate() {
         let (x, y) = (number / side, number % side);
         cell.fill(0);
-        let plane = match x < room.width() && y < room.height() {
+        let marked = match x < room.width() && y < room.height() {
             true => {
                 let number = x * room.height() + y;
-                plane(room.walls()[number], legend.object(map.contents[number]))
+                planes(room.walls()[number], legend.object(map.contents[number]))
             }
-            false => Some(0),
+            false => [Some(0), None],
         };
-        if let Some(plane) = plane {
+        for plane in marked.into_iter().flatten() {
             cell[plane] = 1;
         }
     }
@@ -205,7 +224,7 @@ impl Turn {
 
     /// Column by column from the left, each from the farthest cell ahead to the farthest behind.
     #[inline]
-    fn paint(&self, map: &[u8], image: &mut [u8]) {
+    fn paint(&self, map: &[u8], image: &mut [u8], channels: usize) {
         let (side, middle) = (self.side, self.side / 2);
         let wrap = |place: usize| if place < side { place } else { place - side };
         let corner = |at: usize, axis: usize| {
@@ -214,11 +233,11 @@ impl Turn {
         };
         let back = self.ahead.map(|by| wrap(side - by));
         let mut start = [corner(self.agent.x, 0), corner(self.agent.y, 1)];
-        for column in image.chunks_exact_mut(side * FIRST_DIRECTION) {
+        for column in image.chunks_exact_mut(side * channels) {
             let [mut x, mut y] = start;
-            for cell in column.chunks_exact_mut(FIRST_DIRECTION) {
-                let from = (x * side + y) * FIRST_DIRECTION;
-                cell.copy_from_slice(&map[from..from + FIRST_DIRECTION]);
+            for cell in column.chunks_exact_mut(channels) {
+                let from = (x * side + y) * channels;
+                cell.copy_from_slice(&map[from..from + channels]);
                 (x, y) = (wrap(x + back[0]), wrap(y + back[1]));
             }
             start = [
@@ -248,6 +267,9 @@ fn symbols(wall: bool, object: Option<Object>, state: u8) -> [u8; 3] {
         Some(Object::Goal) => [object::GOAL, Colour::Green.symbol(), 0],
         Some(Object::Lava) => [object::LAVA, Colour::Red.symbol(), 0],
         Some(Object::Checkpoint { colour, .. }) => [object::CHECKPOINT, colour.symbol(), state],
+        // State 0 of a door: it is open.
+        Some(Object::Key(colour)) => [object::KEY, colour.symbol(), 0],
+        Some(Object::Door(colour)) => [object::DOOR, colour.symbol(), 0],
     }
 }
 
@@ -255,17 +277,20 @@ fn symbols(wall: bool, object: Option<Object>, state: u8) -> [u8; 3] {
 fn identity(object: Object) -> u8 {
     match object {
         Object::Checkpoint { number, .. } => number as u8 + 1,
-        Object::Goal | Object::Lava => 0,
+        Object::Goal | Object::Lava | Object::Key(_) | Object::Door(_) => 0,
     }
 }
 
-/// The plane in which a cell is marked.
-fn plane(wall: bool, object: Option<Object>) -> Option<usize> {
-    Some(match object {
-        _ if wall => 0,
-        None => return None,
-        Some(Object::Goal) => 1,
-        Some(Object::Lava) => 2,
-        Some(Object::Checkpoint { colour, .. }) => FIXED.len() + colour as usize,
-    })
+/// The planes in which a cell is marked.
+fn planes(wall: bool, object: Option<Object>) -> [Option<usize>; 2] {
+    let of_colour = |colour: Colour| Some(FIXED.len() + colour as usize);
+    match object {
+        _ if wall => [Some(0), None],
+        None => [None, None],
+        Some(Object::Goal) => [Some(1), None],
+        Some(Object::Lava) => [Some(2), None],
+        Some(Object::Checkpoint { colour, .. }) => [of_colour(colour), None],
+        Some(Object::Key(colour)) => [of_colour(colour), Some(KEYS)],
+        Some(Object::Door(colour)) => [of_colour(colour), Some(DOORS)],
+    }
 }

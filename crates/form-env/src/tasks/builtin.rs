@@ -1,4 +1,5 @@
-//! The tasks of the paper, each a task file like those that users write.
+//! The built-in tasks: those of the paper, and one for each kind of atom over the window. Each is a task file like those that users
+//! write.
 
 use std::path::Path;
 
@@ -6,17 +7,23 @@ use super::file;
 use super::task::Task;
 use crate::error::{Error, Result};
 
-/// The task files.
-const FILES: [&str; 5] = [
+/// The task files; the paper's come first.
+const FILES: [&str; 8] = [
     include_str!("../../tasks/all-yellow.toml"),
     include_str!("../../tasks/all-yellow-4.toml"),
     include_str!("../../tasks/all-yellow-6.toml"),
     include_str!("../../tasks/green-but-one.toml"),
     include_str!("../../tasks/blue-all-yellow-7.toml"),
+    include_str!("../../tasks/any-two-yellow.toml"),
+    include_str!("../../tasks/yellow-and-blue.toml"),
+    include_str!("../../tasks/key-and-door.toml"),
 ];
 
+/// How many of them are the paper's.
+const OF_THE_PAPER: usize = 5;
+
 /// The machine files that they name.
-const MACHINES: [(&str, &str); 3] = [
+const MACHINES: [(&str, &str); 6] = [
     (
         "all_yellow.form",
         include_str!("../../tasks/all_yellow.form"),
@@ -29,9 +36,28 @@ const MACHINES: [(&str, &str); 3] = [
         "blue_all_yellow_7.form",
         include_str!("../../tasks/blue_all_yellow_7.form"),
     ),
+    (
+        "any_two_yellow.form",
+        include_str!("../../tasks/any_two_yellow.form"),
+    ),
+    (
+        "yellow_and_blue.form",
+        include_str!("../../tasks/yellow_and_blue.form"),
+    ),
+    (
+        "key_and_door.form",
+        include_str!("../../tasks/key_and_door.form"),
+    ),
 ];
 
 /// The tasks of the paper: `all-yellow`, `all-yellow-4`, `all-yellow-6`, `green-but-one`, `blue-all-yellow-7`.
+pub fn paper_tasks() -> Vec<Task> {
+    let mut tasks = builtin_tasks();
+    tasks.truncate(OF_THE_PAPER);
+    tasks
+}
+
+/// The [tasks of the paper](paper_tasks), and `any-two-yellow`, `yellow-and-blue`, `key-and-door`.
 pub fn builtin_tasks() -> Vec<Task> {
     let machine = |name: &Path| {
         let known = MACHINES.iter().find(|(known, _)| Path::new(known) == name);

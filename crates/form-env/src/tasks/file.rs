@@ -17,11 +17,14 @@
 //! ]
 //! area = [1, 1, 6, 3]             # where checkpoints may lie: left, top, right, bottom; anywhere if left out
 //!
+//! keys = ["red", "blue"]          # one of each colour, observed as `key(red)`; none if left out
+//! doors = ["red", "blue"]
+//!
 //! [checkpoints]
 //! red = 2
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
@@ -40,13 +43,15 @@ use crate::grid::room::Room;
 /// How a machine file that a task names is read.
 pub(crate) type ReadMachine<'a> = dyn Fn(&Path) -> io::Result<String> + 'a;
 
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 9] = [
     "name",
     "about",
     "machine",
     "room",
     "steps",
     "lava",
+    "keys",
+    "doors",
     "checkpoints",
 ];
 
@@ -76,6 +81,8 @@ pub(crate) fn read(text: &str, folder: &Path, read_machine: &ReadMachine<'_>) ->
         },
         room: read_room(text, &table)?,
         checkpoints,
+        keys: read_colours(text, &table, "keys")?,
+        doors: read_colours(text, &table, "doors")?,
         lava: table.get("lava").map_or(Ok(0), |lava| table.number(lava))?,
         steps: match table.get("steps") {
             Some(steps) => u32::try_from(table.number(steps)?).map_err(|_| {
@@ -126,6 +133,27 @@ fn read_checkpoints(text: &str, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap
         }
     }
     Ok(checkpoints)
+}
+
+/// A list of colours, each at most once; none if the key is left out.
+fn read_colours(text: &str, table: &Table<'_>, key: &str) -> Result<BTreeSet<Colour>> {
+    let mut colours = BTreeSet::new();
+    let Some(value) = table.get(key) else {
+        return Ok(colours);
+    };
+    let Some(list) = value.get_ref().as_array() else {
+        let problem = "expected a list of colours, as in `[\"red\", \"blue\"]`";
+        return Err(fault(text, value.span(), problem));
+    };
+    for value in list {
+        let colour: Colour = (table.string(value)?.parse())
+            .map_err(|problem: String| fault(text, value.span(), problem))?;
+        if !colours.insert(colour) {
+            let problem = format!("{colour} a second time: there is one of each colour");
+            return Err(fault(text, value.span(), problem));
+        }
+    }
+    Ok(colours)
 }
 
 /// The machine: a text of several lines is the machine itself, everything else the name of its file.
@@ -237,6 +265,14 @@ impl Task {
         let _ = writeln!(text, "steps = {}", task.steps);
         if task.lava > 0 {
             let _ = writeln!(text, "lava = {}", task.lava);
+        }
+        for (key, colours) in [("keys", &task.keys), ("doors", &task.doors)] {
+            let names: Vec<String> = (colours.iter())
+                .map(|colour| string(colour.as_str()))
+                .collect();
+            if !names.is_empty() {
+                let _ = writeln!(text, "{key} = [{}]", names.join(", "));
+            }
         }
         text += &room_file::write(&task.room);
         text += "\n[checkpoints]\n";

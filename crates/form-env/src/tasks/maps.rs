@@ -100,7 +100,7 @@ impl Task {
         })
     }
 
-    /// Checkpoints at distinct cells of their area, lava at others, all equally likely.
+    /// Checkpoints, keys and doors at distinct cells of their area, lava at others, all equally likely.
     pub(crate) fn draw_contents(&self, random: &mut dyn Rng) -> Box<[Content]> {
         let room = self.room();
         let mut contents = vec![NOTHING; room.walls().len()].into_boxed_slice();
@@ -112,14 +112,16 @@ impl Task {
         };
         let in_area = |number: &CellNumber| room.area().contains(room.cell(*number));
         let mut free: Vec<CellNumber> = room.free().filter(in_area).collect();
-        let mut checkpoints: Vec<(usize, Content)> = (self.objects().iter().zip(1..))
+        let mut placed: Vec<((u8, usize), Content)> = (self.objects().iter().zip(1..))
             .filter_map(|(object, content)| match object {
-                Object::Checkpoint { number, .. } => Some((*number, content)),
+                Object::Checkpoint { number, .. } => Some(((0, *number), content)),
+                Object::Key(colour) => Some(((1, *colour as usize), content)),
+                Object::Door(colour) => Some(((2, *colour as usize), content)),
                 Object::Goal | Object::Lava => None,
             })
             .collect();
-        checkpoints.sort_unstable();
-        for (_, content) in checkpoints {
+        placed.sort_unstable();
+        for (_, content) in placed {
             put(&mut contents, &mut free, content);
         }
         if let Some(lava) = self.lava() {
@@ -143,6 +145,8 @@ impl Task {
             Some(Object::Goal) => 1,
             Some(Object::Lava) => 2,
             Some(Object::Checkpoint { colour, .. }) => 3 + colour as u64,
+            Some(Object::Key(colour)) => 9 + colour as u64,
+            Some(Object::Door(colour)) => 15 + colour as u64,
         };
         // FNV-1a, finished as SplitMix64 does so that the low bits depend on everything.
         let hash = contents

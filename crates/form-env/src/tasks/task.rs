@@ -1,6 +1,6 @@
 //! A task: the description that people write, and what it comes to once it has been checked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use form_core::{
@@ -25,6 +25,10 @@ pub struct TaskDescription {
     pub room: Room,
     /// The number of checkpoints per colour.
     pub checkpoints: BTreeMap<Colour, usize>,
+    /// The colours of keys, one of each.
+    pub keys: BTreeSet<Colour>,
+    /// The colours of doors, one of each.
+    pub doors: BTreeSet<Colour>,
     /// The number of lava cells.
     pub lava: usize,
     /// The maximum number of steps per episode.
@@ -187,7 +191,7 @@ impl Task {
     }
 }
 
-/// The objects of a world; checkpoints are numbered colour by colour, in the paper's order.
+/// The objects of a world, those in the area first; checkpoints are numbered colour by colour, in the paper's order.
 fn objects(description: &TaskDescription) -> Vec<Object> {
     let colours = Colour::ALL.into_iter().flat_map(|colour| {
         let count = description.checkpoints.get(&colour).copied().unwrap_or(0);
@@ -196,6 +200,8 @@ fn objects(description: &TaskDescription) -> Vec<Object> {
     let mut objects: Vec<Object> = (colours.enumerate())
         .map(|(number, colour)| Object::Checkpoint { colour, number })
         .collect();
+    objects.extend(description.keys.iter().copied().map(Object::Key));
+    objects.extend(description.doors.iter().copied().map(Object::Door));
     objects.push(Object::Goal);
     if description.lava > 0 {
         objects.push(Object::Lava);
@@ -209,25 +215,30 @@ fn check_capacity(description: &TaskDescription) -> Result<(), Fault> {
     // Saturating: counts come from files.
     let checkpoints =
         (description.checkpoints.values()).fold(0_usize, |sum, count| sum.saturating_add(*count));
-    if checkpoints > MAX_OBJECTS - 2 {
-        let problem = format!(
-            "{checkpoints} checkpoints: at most {} can be told apart",
-            MAX_OBJECTS - 2
-        );
+    let furniture = description.keys.len() + description.doors.len();
+    let most = MAX_OBJECTS - 2 - furniture;
+    if checkpoints > most {
+        let problem = format!("{checkpoints} checkpoints: at most {most} can be told apart");
         return Err((Field::Checkpoints, problem));
     }
+    let (placed, things) = match furniture {
+        0 => (checkpoints, format!("{checkpoints} checkpoints")),
+        n => (
+            checkpoints + n,
+            format!("{checkpoints} checkpoints and {n} keys and doors"),
+        ),
+    };
     let free = room.free().count();
     let in_area = (room.free())
         .filter(|number| room.area().contains(room.cell(*number)))
         .count();
-    if checkpoints > in_area {
-        let problem =
-            format!("{checkpoints} checkpoints, but only {in_area} cells are free for them");
+    if placed > in_area {
+        let problem = format!("{things}, but only {in_area} cells are free for them");
         return Err((Field::Checkpoints, problem));
     }
-    if lava.saturating_add(checkpoints) >= free {
+    if lava.saturating_add(placed) >= free {
         let problem = format!(
-            "{lava} cells of lava and {checkpoints} checkpoints, but only {free} cells are free, and the agent needs one"
+            "{lava} cells of lava and {things}, but only {free} cells are free, and the agent needs one"
         );
         return Err((Field::Lava, problem));
     }
@@ -245,12 +256,20 @@ fn has_many_maps(description: &TaskDescription) -> bool {
     let in_area = |number: &CellNumber| room.area().contains(room.cell(*number));
     let mut free = room.free().filter(in_area).count();
     let mut maps = 1.0;
-    for count in description.checkpoints.values() {
+    let single = description
+        .keys
+        .iter()
+        .chain(&description.doors)
+        .map(|_| &1);
+    let counts: Vec<usize> = (description.checkpoints.values().chain(single))
+        .copied()
+        .collect();
+    for count in &counts {
         maps *= ways(*count, free);
         free -= count;
     }
-    let checkpoints: usize = description.checkpoints.values().sum();
-    maps *= ways(description.lava, room.free().count() - checkpoints);
+    let placed: usize = counts.iter().sum();
+    maps *= ways(description.lava, room.free().count() - placed);
     maps >= FEW_MAPS
 }
 

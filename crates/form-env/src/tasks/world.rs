@@ -219,8 +219,8 @@ impl Environment for GridWorld {
     }
 
     fn observe(&self, planes: &mut [u8], _vector: &mut [f32]) {
-        let room = self.task.room();
-        (self.view).observe(room, &self.background, self.pose(), planes);
+        let (room, legend) = (self.task.room(), &self.task.legend);
+        (self.view).observe(room, legend, &self.background, self.pose(), planes);
     }
 
     fn cell_of(&self, atom: AtomId) -> Option<Cell> {

@@ -257,7 +257,8 @@ impl Worlds for GridWorlds {
         let (block, i) = self.place(world);
         let bytes = self.spec.planes_len();
         let map = &self.backgrounds[block.maps[i] as usize * bytes..][..bytes];
-        (self.options.view).observe(self.task.room(), map, block.pose(i), planes);
+        let (room, legend) = (self.task.room(), &self.task.legend);
+        (self.options.view).observe(room, legend, map, block.pose(i), planes);
     }
 
     fn cell_of(&self, world: usize, atom: AtomId) -> Option<Cell> {

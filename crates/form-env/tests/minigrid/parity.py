@@ -4,8 +4,9 @@
     python parity.py episodes.jsonl
 
 MiniGrid knows nothing of checkpoints and tasks. Here a checkpoint is an object that can be walked over, with the number that
-the paper's published environment gives it, and each task is written down once more, in Python, independently of the
-machines. Exits with 1 at the first difference, and names it.
+the paper's published environment gives it. A key is MiniGrid's, but lies on the floor: it is walked over and cannot be picked up. A door is
+MiniGrid's, open, and stays so. Each task is written down once more, in Python, independently of the machines. Exits with 1 at the first
+difference, and names it.
 """
 
 import copy
@@ -17,7 +18,7 @@ import numpy as np
 from minigrid.core.constants import IDX_TO_OBJECT, OBJECT_TO_IDX
 from minigrid.core.grid import Grid
 from minigrid.core.mission import MissionSpace
-from minigrid.core.world_object import Goal, Lava, Wall, WorldObj
+from minigrid.core.world_object import Door, Goal, Key, Lava, Wall, WorldObj
 from minigrid.minigrid_env import MiniGridEnv
 from minigrid.wrappers import FullyObsWrapper
 
@@ -37,6 +38,39 @@ class Checkpoint(WorldObj):
         return True
 
 
+class KeyOnTheFloor(Key):
+    """MiniGrid's key, walked over instead of picked up."""
+
+    def __init__(self, atom):
+        self.atom = atom
+        super().__init__(atom[len("key(") : -1])
+
+    def can_overlap(self):
+        return True
+
+    def can_pickup(self):
+        return False
+
+
+class OpenDoor(Door):
+    """MiniGrid's door, open for good. That an open one can be walked through is MiniGrid's own rule."""
+
+    def __init__(self, atom):
+        self.atom = atom
+        super().__init__(atom[len("door(") : -1], is_open=True)
+
+    def toggle(self, env, pos):
+        return False
+
+
+def thing_of(atom):
+    """The MiniGrid object that an atom is observed at."""
+    if atom in ("goal", "lava"):
+        return {"goal": Goal, "lava": Lava}[atom]()
+    kinds = {"key": KeyOnTheFloor, "door": OpenDoor}
+    return kinds.get(atom.split("(")[0], Checkpoint)(atom)
+
+
 class Room(MiniGridEnv):
     """A MiniGrid environment on a recorded map. Nothing of MiniGrid's own rules is changed."""
 
@@ -53,16 +87,15 @@ class Room(MiniGridEnv):
         for x, y in self.description["walls"]:
             self.put_obj(Wall(), x, y)
         for atom, (x, y) in self.description["objects"]:
-            thing = {"goal": Goal, "lava": Lava}.get(atom)
-            self.put_obj(thing() if thing else Checkpoint(atom), x, y)
+            self.put_obj(thing_of(atom), x, y)
         self.agent_pos = tuple(self.description["agent"])
         self.agent_dir = self.description["direction"]
 
 
 def labels_of(env, moved):
-    """A checkpoint when it is entered, goal and lava as long as the agent is there."""
+    """A checkpoint, key or door when it is entered, goal and lava as long as the agent is there."""
     thing = env.grid.get(*env.agent_pos)
-    if isinstance(thing, Checkpoint):
+    if isinstance(thing, (Checkpoint, KeyOnTheFloor, OpenDoor)):
         return [thing.atom] if moved else []
     return [thing.type] if thing is not None else []
 
@@ -120,12 +153,48 @@ class BlueAllYellow7:
         return "running"
 
 
+class Gather:
+    """Some number of different labels that begin with these words, in any order, then the goal."""
+
+    def __init__(self, wanted, _things):
+        self.wanted = wanted
+        self.seen = set()
+        self.gathered = False
+
+    def see(self, label):
+        if self.gathered:
+            return "goal" if label == "goal" else "running"
+        self.seen.add(label)
+        count = {word: sum(label.startswith(word) for label in self.seen) for word in self.wanted}
+        self.gathered = all(count[word] >= least for word, least in self.wanted.items())
+        return "running"
+
+
+class KeyAndDoor:
+    """A key, then the door of its colour, then the goal."""
+
+    def __init__(self, _things):
+        self.keys = set()
+        self.through = False
+
+    def see(self, label):
+        if self.through:
+            return "goal" if label == "goal" else "running"
+        if label.startswith("key("):
+            self.keys.add(label[len("key(") :])
+        self.through = label.startswith("door(") and label[len("door(") :] in self.keys
+        return "running"
+
+
 TASKS = {
     "all-yellow": lambda things: VisitAllThenGoal("yellow", things),
     "all-yellow-4": lambda things: VisitAllThenGoal("yellow", things),
     "all-yellow-6": lambda things: VisitAllThenGoal("yellow", things),
     "green-but-one": GreenButOne,
     "blue-all-yellow-7": BlueAllYellow7,
+    "any-two-yellow": lambda things: Gather({"yellow": 2}, things),
+    "yellow-and-blue": lambda things: Gather({"yellow": 1, "blue": 1}, things),
+    "key-and-door": KeyAndDoor,
     "two-rooms": lambda things: VisitAllThenGoal("red", things),
 }
 

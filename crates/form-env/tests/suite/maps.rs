@@ -21,7 +21,7 @@ fn objects(task: &Task, map: &Map) -> Vec<(Object, Cell)> {
 }
 
 #[test]
-fn the_tasks_of_the_paper() {
+fn the_built_in_tasks() {
     let names: Vec<String> = (builtin_tasks().iter())
         .map(|task| {
             let atoms: Vec<String> = (task.signature().atoms().iter())
@@ -52,11 +52,20 @@ fn every_thing_has_its_own_place() {
                     let wanted = description.checkpoints.get(&colour).copied().unwrap_or(0);
                     assert_eq!(objects.iter().filter(of_it).count(), wanted, "{colour}");
                 }
+                for (count, wanted) in [
+                    (description.keys.len(), "key("),
+                    (description.doors.len(), "door("),
+                ] {
+                    let of_it = objects.iter().filter(|(o, _)| o.atom().starts_with(wanted));
+                    assert_eq!(of_it.count(), count, "{wanted}");
+                }
                 for (object, cell) in objects {
                     assert!(!task.room().is_wall(cell));
                     match object {
                         Object::Goal => assert_eq!(cell, Cell { x: 11, y: 11 }),
-                        Object::Checkpoint { .. } => assert!(cell.x <= 10 && cell.y <= 10),
+                        Object::Checkpoint { .. } | Object::Key(_) | Object::Door(_) => {
+                            assert!(cell.x <= 10 && cell.y <= 10);
+                        }
                         Object::Lava => assert!(cell.x <= 11 && cell.y <= 11),
                     }
                 }
@@ -104,7 +113,7 @@ fn held_out_maps_are_never_trained_on() {
             .map(|cell| {
                 task.object(map, cell).map(|object| match object {
                     Object::Checkpoint { colour, .. } => (true, Some(colour)),
-                    Object::Goal | Object::Lava => (false, None),
+                    _ => (false, None),
                 })
             })
             .collect()

@@ -1,4 +1,4 @@
-//! The planner: it agrees with its definition, its searches stay small, and the planes of the paper's tasks look right.
+//! The planner: it agrees with its definition, its searches stay small, and the planes of the built-in tasks look right.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -306,9 +306,9 @@ fn picture(sub_task: &ReachAvoid, map: &LabelMap, agent: Cell) -> String {
         .collect()
 }
 
-/// The planes of the paper's tasks, each time they change along a shortest solution.
+/// The planes of the built-in tasks, each time they change along a shortest solution.
 #[test]
-fn planes_of_the_papers_tasks() {
+fn planes_of_the_built_in_tasks() {
     let mut text = String::new();
     for task in builtin_tasks() {
         let mut world = world(&task, 0);

@@ -53,7 +53,7 @@ fn tasks_are_found_by_name_or_file() {
     let unknown = Task::find("all-green").unwrap_err().to_string();
     assert_eq!(
         unknown,
-        "no task `all-green`: there are all-yellow, all-yellow-4, all-yellow-6, green-but-one, blue-all-yellow-7; a file of your own ends in .toml"
+        "no task `all-green`: there are all-yellow, all-yellow-4, all-yellow-6, green-but-one, blue-all-yellow-7, any-two-yellow, yellow-and-blue, key-and-door; a file of your own ends in .toml"
     );
     let missing = Task::find("nowhere/mine.toml").unwrap_err().to_string();
     assert!(missing.starts_with("nowhere/mine.toml: "), "{missing}");

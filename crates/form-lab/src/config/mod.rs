@@ -207,7 +207,14 @@ fn is_zero(rate: &f64) -> bool {
 }
 
 /// Settings that a file need not have.
-const OPTIONAL: [&str; 3] = ["machine", "label_noise", "learning.tolerate"];
+const OPTIONAL: [&str; 6] = [
+    "machine",
+    "label_noise",
+    "learning.tolerate",
+    "learning.once",
+    "learning.counts",
+    "learning.joins",
+];
 
 /// Collects the values of a table by their full keys.
 fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String>) {

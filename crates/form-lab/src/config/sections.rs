@@ -72,6 +72,15 @@ pub struct LearningConfig {
     pub max_disjuncts: usize,
     /// Whether the machine may have cycles.
     pub cyclic: bool,
+    /// Whether edges may have `once p(o)` and `exists X. once p(X)`.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub once: bool,
+    /// The largest `n` of `atleast n X. p(X)` on edges; 1: none.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub counts: usize,
+    /// Whether edges may have joins such as `exists X. (once key(X) and door(X))`.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub joins: bool,
     /// The time limit per machine in seconds.
     pub time_limit: u64,
     /// How many of the kept traces a machine may misjudge: a number, a percentage such as "2%", or "auto". With 0 every trace counts,
@@ -82,6 +91,20 @@ pub struct LearningConfig {
         with = "tolerate"
     )]
     pub tolerate: Tolerance,
+}
+
+// What is off is not written: configurations of earlier runs stay as they are.
+
+fn is_off(option: &bool) -> bool {
+    !option
+}
+
+fn one() -> usize {
+    1
+}
+
+fn is_one(count: &usize) -> bool {
+    *count == 1
 }
 
 impl LearningConfig {
@@ -99,6 +122,9 @@ impl Default for LearningConfig {
             max_states: 10,
             max_disjuncts: 1,
             cyclic: false,
+            once: false,
+            counts: 1,
+            joins: false,
             time_limit: 600,
             tolerate: tolerate::NONE,
         }

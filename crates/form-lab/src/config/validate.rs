@@ -6,12 +6,13 @@ use form_rl::{AssignmentMode, Credit};
 
 use super::{Method, RunConfig};
 
-/// The maximum numbers of worlds, maps, samples per iteration, edges between two states and episodes: far beyond what is useful, and
-/// refused before memory runs out.
+/// The maximum numbers of worlds, maps, samples per iteration, edges between two states, counted objects and episodes: far beyond what
+/// is useful, and refused before memory runs out.
 const MOST_WORLDS: usize = 1 << 16;
 const MOST_LAYOUTS: usize = 1 << 22;
 const LARGEST_BATCH: usize = 1 << 26;
 const MOST_DISJUNCTS: usize = 64;
+const MOST_COUNT: usize = 64;
 const MOST_EPISODES: usize = 1 << 24;
 
 impl RunConfig {
@@ -32,6 +33,9 @@ impl RunConfig {
         }
         if self.learning.max_disjuncts == 0 {
             bail!("learning.max_disjuncts = 0: at least one edge is needed");
+        }
+        if self.learning.counts == 0 {
+            bail!("learning.counts = 0: 1 is no count, 2 allows `atleast 2 X. p(X)`");
         }
         if i64::try_from(self.seed).is_err() {
             bail!("seed = {}: it must be at most {}", self.seed, i64::MAX);
@@ -141,6 +145,7 @@ impl RunConfig {
                 self.learning.max_disjuncts,
                 MOST_DISJUNCTS,
             ),
+            ("learning.counts", self.learning.counts, MOST_COUNT),
         ];
         for (name, value, most) in counts {
             if value > most {

@@ -1,8 +1,10 @@
 //! The world of a machine that comes without one: the paper's room with all twelve checkpoints.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, bail};
 use form_core::Machine;
-use form_env::{Error, Task, TaskDescription};
+use form_env::{Colour, Error, Task, TaskDescription};
 
 /// The tasks whose rooms are tried: twelve checkpoints, then those with more.
 const TASKS: [&str; 4] = [
@@ -16,17 +18,25 @@ const TASKS: [&str; 4] = [
 const LAVA: usize = 5;
 
 /// A world for a machine: the paper's room with two checkpoints of each colour, or with more of one colour if the machine names one
-/// of them; with lava if the machine names it.
+/// of them; with lava, a key or a door of each colour if the machine names them.
 pub fn world_for(machine: &Machine) -> Result<Task> {
-    let names_lava = (machine.atoms().iter())
-        .any(|atom| (atom.predicates().iter()).any(|(predicate, _)| predicate.as_str() == "lava"));
+    let names = |word: &str| {
+        (machine.atoms().iter())
+            .any(|atom| (atom.predicates().iter()).any(|(predicate, _)| predicate.as_str() == word))
+    };
+    let colours = |word: &str| match names(word) {
+        true => BTreeSet::from(Colour::ALL),
+        false => BTreeSet::new(),
+    };
     let mut first = None;
     for task in TASKS {
         let room = Task::builtin(task)?;
         let fits = Task::new(TaskDescription {
             name: "paper-room".to_owned(),
             about: String::new(),
-            lava: if names_lava { LAVA } else { 0 },
+            lava: if names("lava") { LAVA } else { 0 },
+            keys: colours("key"),
+            doors: colours("door"),
             machine: machine.clone(),
             ..room.description().clone()
         });
@@ -43,7 +53,7 @@ pub fn world_for(machine: &Machine) -> Result<Task> {
         "{}; the paper's room has {}{}; --world TASK names another world",
         problem_of(&error),
         atoms.join(", "),
-        if names_lava { " and lava" } else { "" },
+        if names("lava") { " and lava" } else { "" },
     );
 }
 

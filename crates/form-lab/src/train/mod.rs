@@ -255,6 +255,9 @@ fn learner_options(config: &RunConfig) -> Options {
         first_order: config.method != Method::Propositional,
         max_disjuncts: config.learning.max_disjuncts,
         cyclic: config.learning.cyclic,
+        once: config.learning.once,
+        counts: config.learning.counts,
+        joins: config.learning.joins,
         ..Options::default()
     }
 }

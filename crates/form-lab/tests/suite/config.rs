@@ -154,6 +154,12 @@ fn what_makes_no_sense_is_refused() {
             "65",
             "learning.max_disjuncts = 65: it must be at most 64",
         ),
+        ("learning.counts", "0", "learning.counts = 0: 1 is no count"),
+        (
+            "learning.counts",
+            "65",
+            "learning.counts = 65: it must be at most 64",
+        ),
         (
             "stop.success",
             "nan",

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use form_env::{Split, Task, builtin_tasks};
+use form_env::{Split, Task, paper_tasks};
 use form_lab::{Evaluation, PlayCallback, ReachAvoidPlan, world_for, write_atomically};
 use form_rl::{Choice, ReachAvoidPolicy};
 use serde::{Deserialize, Serialize};
@@ -165,7 +165,7 @@ fn key(row: &ZeroShotRow) -> Key {
 
 /// All machines with their worlds.
 fn tasks() -> Result<Vec<(ZeroShotGroup, String, Task)>> {
-    let paper = (builtin_tasks().into_iter())
+    let paper = (paper_tasks().into_iter())
         .map(|task| (ZeroShotGroup::Paper, task.name().to_owned(), task));
     let mut tasks: Vec<(ZeroShotGroup, String, Task)> = paper.collect();
     for machine in random_machines()? {

@@ -1,6 +1,6 @@
 //! Rooms of other sizes and with other walls than the paper's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use form_core::Machine;
@@ -52,6 +52,8 @@ pub(crate) fn tasks() -> Result<Vec<Task>> {
                 about: String::new(),
                 room: room(side, walls)?,
                 checkpoints: BTreeMap::from(Colour::ALL.map(|colour| (colour, 2))),
+                keys: BTreeSet::new(),
+                doors: BTreeSet::new(),
                 lava: if line.contains("lava") { side / 3 } else { 0 },
                 steps: 3000,
                 machine,
