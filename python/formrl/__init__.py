@@ -29,6 +29,7 @@ from formrl._native import (
     Recorder,
     Signature,
     Step,
+    SubTasks,
     Task,
     Trace,
     TraceReader,
@@ -72,6 +73,7 @@ from formrl.episode import nothing_known
 from formrl.saved_run import Rollout, Run, TrainError, load_run, resume, train
 from formrl.shaping import Shaping
 from formrl.trials import Trial, TrialResult, sweep
+from formrl.zero_shot import ZeroShotResult, run
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -114,6 +116,7 @@ __all__ = [
     "Signature",
     "Step",
     "Steps",
+    "SubTasks",
     "Suspect",
     "Task",
     "Trace",
@@ -125,6 +128,7 @@ __all__ = [
     "TrialResult",
     "WorldError",
     "Worlds",
+    "ZeroShotResult",
     "__version__",
     "learn",
     "load_run",
@@ -133,6 +137,7 @@ __all__ = [
     "read_signature",
     "read_traces",
     "resume",
+    "run",
     "sweep",
     "train",
     "write_traces",

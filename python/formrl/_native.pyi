@@ -31,6 +31,7 @@ __all__ = [
     "Policy",
     "QLearner",
     "ReachAvoidPolicy",
+    "SubTasks",
     "Recorder",
     "Signature",
     "Step",
@@ -485,6 +486,12 @@ class Worlds:
         """Where the episode of a world stands: `"running"`, `"goal"`, `"dead-end"` or `"out-of-time"`."""
     def labels(self, world: int) -> list[str]:
         """What the last step of a world made true."""
+    def placed_atoms(
+        self, world: int
+    ) -> tuple[_Booleans, dict[str, list[tuple[int, int]]]]:
+        """The walls of a world, by column and row, and for each atom the cells in which it is observed."""
+    def pose(self, world: int) -> tuple[tuple[int, int], int]:
+        """The agent's cell and direction in a world; directions are MiniGrid's numbers."""
     def to_text(self, world: int, colours: bool = False) -> str:
         """A world as text, with colours for terminals if they are wanted."""
     def to_rgb(self, world: int, scale: int = 32) -> npt.NDArray[np.uint8]:
@@ -573,6 +580,27 @@ class ReachAvoidPolicy:
         cell: tuple[int, int],
         direction: int,
     ) -> list[float]: ...
+
+@final
+class SubTasks:
+    """The sub-tasks of a machine on one map: the cells to reach and to avoid, as the machine goes on."""
+    def __new__(
+        cls,
+        machine: BoundMachine,
+        walls: npt.NDArray[np.bool_],
+        cells: Mapping[str, Sequence[tuple[int, int]]],
+    ) -> Self: ...
+    def reset(self) -> None:
+        """Starts a new episode on the same map."""
+    def observe(self, labels: Sequence[str]) -> None:
+        """Takes what a step has made true."""
+    @property
+    def state(self) -> str:
+        """The state of the machine."""
+    def observations_left(self, cell: tuple[int, int]) -> int | None:
+        """The least number of observations with which the machine accepts, for an agent in this cell; `None` if it cannot any more."""
+    def planes(self, cell: tuple[int, int]) -> npt.NDArray[np.bool_]:
+        """Walls, cells to reach and cells to avoid, as three planes by column and row, for an agent in this cell."""
 
 @final
 class BenchmarkWorld:

@@ -16,6 +16,7 @@ mod player;
 mod policy;
 mod pure_step;
 mod reach_avoid;
+mod sub_tasks;
 mod tabular;
 mod trace;
 mod trace_file;
@@ -55,6 +56,8 @@ mod native {
     use crate::policy::Policy;
     #[pymodule_export]
     use crate::reach_avoid::ReachAvoidPolicy;
+    #[pymodule_export]
+    use crate::sub_tasks::SubTasks;
     #[pymodule_export]
     use crate::tabular::{LabelledMdp, QLearner, learning_curve, optimum};
     #[pymodule_export]

@@ -213,6 +213,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         max_states: args.max_states,
         time: args.time_limit,
         conflicts: args.conflict_limit,
+        work: None,
         memory: args.memory_limit.map(|mib| mib.saturating_mul(1 << 20)),
         interrupt: Some(input::interrupt()?),
         progress: None,
@@ -402,6 +403,7 @@ fn stop_name(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Time => "time",
         StopReason::Conflicts => "conflicts",
+        StopReason::Work => "work",
         StopReason::States => "states",
         StopReason::Memory => "memory",
         StopReason::Interrupted => "interrupted",

@@ -102,9 +102,12 @@ pub fn run(args: &Args) -> Result<Answer> {
     let split = match (args.maps, task.holds_out()) {
         (Some(MapSet::Training), _) => Split::Training,
         (None, false) => {
-            output::remark("the world has too few different maps to hold some out");
+            output::remark("the world has too few different maps to hold some out: training maps");
             Split::Training
         }
+        (Some(MapSet::HeldOut), false) => bail!(
+            "--maps held-out: the world has too few different maps to hold some out; --maps training plays on those it has"
+        ),
         _ => Split::HeldOut,
     };
     let plan = ReachAvoidPlan {

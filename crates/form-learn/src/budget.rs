@@ -1,4 +1,4 @@
-//! The limits of a call while it runs: time, conflicts, memory and interrupts, for the built-in solver and for external programs.
+//! The limits of a call while it runs: time, conflicts, work, memory and interrupts, for the built-in solver and for external programs.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -14,6 +14,9 @@ pub(crate) struct Budget {
     deadline: Option<Instant>,
     /// The conflicts that are left, shared with all parts of the call, if there is a limit on them.
     conflicts: Option<Arc<AtomicU64>>,
+    work: Option<u64>,
+    /// How often the limits were looked at, by all parts of the call.
+    looks: Arc<AtomicU64>,
     memory: Option<u64>,
     interrupt: Option<Arc<AtomicBool>>,
     /// The first limit seen, shared with all parts of the call: it stays the reason even if memory is freed in the meantime.
@@ -30,6 +33,8 @@ impl Budget {
             // A deadline beyond the range of the clock is no limit.
             deadline: (limits.time).and_then(|time| Instant::now().checked_add(time)),
             conflicts: limits.conflicts.map(|most| Arc::new(AtomicU64::new(most))),
+            work: limits.work,
+            looks: Arc::default(),
             memory: limits.memory,
             interrupt: limits.interrupt.clone(),
             seen: Arc::default(),
@@ -61,6 +66,16 @@ impl Budget {
     /// Whether a flag may end the search.
     pub(crate) fn can_be_interrupted(&self) -> bool {
         self.interrupt.is_some() || !self.cancelled.is_empty()
+    }
+
+    /// Whether the call must do the same whenever it is made.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.work.is_some()
+    }
+
+    /// How often the limits were looked at.
+    pub(crate) fn looks(&self) -> u64 {
+        self.looks.load(Ordering::Relaxed)
     }
 
     /// Where the call writes how far it is.
@@ -104,6 +119,8 @@ impl Budget {
             Some(StopReason::Time)
         } else if (self.conflicts.as_ref()).is_some_and(|left| left.load(Ordering::Relaxed) == 0) {
             Some(StopReason::Conflicts)
+        } else if self.looks.fetch_add(1, Ordering::Relaxed) >= self.work.unwrap_or(u64::MAX) {
+            Some(StopReason::Work)
         } else if (self.memory)
             .is_some_and(|limit| resident_bytes().is_some_and(|used| used > limit))
         {

@@ -46,6 +46,8 @@ pub struct Learner {
     /// The minimal machine, and the number of traces that it has been replayed on.
     minimal: Option<(Learnt, usize)>,
     rounds: Vec<Round>,
+    /// The work of all calls.
+    work: u64,
 }
 
 impl Learner {
@@ -64,6 +66,7 @@ impl Learner {
             above: Above::default(),
             minimal: None,
             rounds: Vec::new(),
+            work: 0,
         }
     }
 
@@ -98,6 +101,11 @@ impl Learner {
         &self.rounds
     }
 
+    /// The work of all calls so far, as [`Limits::work`] counts it.
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
     /// The machine that was learnt last, if it is proven minimal for all traces added so far.
     pub(crate) fn minimal(&self) -> Option<&Learnt> {
         let (learnt, checked) = self.minimal.as_ref()?;
@@ -124,8 +132,10 @@ impl Learner {
         if self.problem.vocabulary.is_empty() && !self.problem.signature.is_empty() {
             vocabulary(&self.problem.signature, &self.problem.options)?;
         }
+        let searched = self.search(limits, &budget);
+        self.work += budget.looks();
         // Either machine has been replayed on all traces by the CEGIS loop.
-        Ok(match self.search(limits, &budget) {
+        Ok(match searched {
             Ok(learnt) => {
                 is_deterministic(&self.problem.bind(&learnt))?;
                 self.minimal = Some((learnt.clone(), self.traces()));

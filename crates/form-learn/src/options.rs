@@ -99,6 +99,9 @@ pub struct Limits {
     /// The maximum effort of one call: conflicts of the SAT solver, plus one for each of its calls. The same traces and limit stop at
     /// the same place with the same answer, on any computer and with any number of threads; with this limit one thread searches.
     pub conflicts: Option<u64>,
+    /// The work limit of one call: how often it looks at its limits, which the solver and all other long work do at fixed intervals. Unlike
+    /// time it depends on the call alone, so that the same call ends in the same place; the search then has one thread.
+    pub work: Option<u64>,
     /// The maximum resident memory of the process, in bytes.
     pub memory: Option<u64>,
     /// A flag that another thread sets to interrupt the search.
@@ -113,6 +116,7 @@ impl Default for Limits {
             max_states: 10,
             time: None,
             conflicts: None,
+            work: None,
             memory: None,
             interrupt: None,
             progress: None,

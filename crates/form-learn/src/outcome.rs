@@ -63,6 +63,7 @@ impl LearnOutcome {
                 let at = match reason {
                     StopReason::Time => "at the time limit",
                     StopReason::Conflicts => "at the limit on conflicts",
+                    StopReason::Work => "at the work limit",
                     StopReason::States => &format!("at {state_limit}"),
                     StopReason::Memory => "at the memory limit",
                     StopReason::Interrupted => "by an interrupt",
@@ -134,6 +135,8 @@ pub enum StopReason {
     Time,
     /// The limit on conflicts.
     Conflicts,
+    /// The work limit.
+    Work,
     /// The maximum number of states: no machine within it is consistent.
     States,
     /// The memory limit.

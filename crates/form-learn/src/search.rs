@@ -143,6 +143,7 @@ impl Search {
             // that itself waits for the pool.
             let one_question = self.bounds.incumbent.is_some();
             let one_thread = budget.counts_conflicts()
+                || budget.is_counted()
                 || rayon::current_num_threads() == 1
                 || rayon::current_thread_index().is_some();
             found = match one_question || one_thread {

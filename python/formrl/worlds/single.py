@@ -122,6 +122,14 @@ class GridWorldEnv(OfTask, gymnasium.Env[Image, np.int64], EzPickle):
         gymnasium.logger.warn("render() does nothing without a render_mode")
         return None
 
+    def placed_atoms(self) -> tuple[npt.NDArray[np.bool_], dict[str, list[tuple[int, int]]]]:
+        """The walls of the present map, by column and row, and for each atom the cells in which it is observed."""
+        return self.worlds.placed_atoms(0)
+
+    def pose(self) -> tuple[tuple[int, int], int]:
+        """The agent's cell and direction; directions are MiniGrid's numbers."""
+        return self.worlds.pose(0)
+
     def close(self) -> None:
         """Let go of the world. The environment cannot be used any more."""
         self._worlds = None

@@ -9,7 +9,7 @@ use crate::env::environment::Environment;
 use crate::env::spec::Cell;
 use crate::error::{Error, Result};
 use crate::grid::map::{Content, Map};
-use crate::grid::room::Room;
+use crate::grid::room::{CellNumber, Room};
 use crate::tasks::task::Task;
 
 /// A room, and the label of each of its cells.
@@ -36,6 +36,17 @@ impl LabelMap {
             }
         }
         Ok(Self::new(room.clone(), labels))
+    }
+
+    /// Of what is observed in each cell of a room.
+    pub fn from_labels(room: Room, label: impl Fn(Cell) -> AtomSet) -> Self {
+        let numbers = 0..room.walls().len() as CellNumber;
+        let labels = numbers.map(|number| match room.cell(number) {
+            wall if room.is_wall(wall) => AtomSet::new(),
+            cell => label(cell),
+        });
+        let labels = labels.collect();
+        Self::new(room, labels)
     }
 
     /// Of a label per cell, by number of the cell.

@@ -38,11 +38,6 @@ impl RunConfig {
                 crossing: 1.0,
                 fall: 0.0,
             },
-            learning: LearningConfig {
-                // Where the learner takes longer, exploration goes on with queries.
-                time_limit: 4,
-                ..self.learning
-            },
             iterations: 2000,
             ..self
         }

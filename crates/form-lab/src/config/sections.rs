@@ -141,6 +141,10 @@ pub struct ExplorationConfig {
     pub episodes: usize,
     /// Whether the policy never goes forward onto a cell to avoid.
     pub shield: bool,
+    /// The work of the learner for all machines together, in looks at its limits, which do not depend on the clock. After it, walks ask
+    /// for one move after the other.
+    #[serde(default = "work_limit")]
+    pub work_limit: u64,
 }
 
 impl Default for ExplorationConfig {
@@ -149,8 +153,13 @@ impl Default for ExplorationConfig {
             choice: ExplorationChoice::Disagreement,
             episodes: 16,
             shield: false,
+            work_limit: work_limit(),
         }
     }
+}
+
+fn work_limit() -> u64 {
+    50_000
 }
 
 /// Which policies are trained further.

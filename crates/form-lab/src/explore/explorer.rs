@@ -23,6 +23,9 @@ const LOST_AFTER: u64 = 8;
 /// The most objects that a walk visits before it carries out the machine, once a goal is known.
 const MOST_DETOURS: usize = 8;
 
+/// How likely a varied walk visits one more object, before every observation.
+const WANDERING: f64 = 0.4;
+
 /// Chooses what to visit.
 #[derive(Debug)]
 pub(crate) struct Explorer {
@@ -50,13 +53,16 @@ pub(crate) struct ExplorationState {
     pub(super) shrinking: Shrinking,
     /// How often the hypotheses beside the present machine were put to the test.
     pub(super) attempts: Attempts,
+    /// The work of the learner for all machines so far.
+    #[serde(default)]
+    pub(super) work: u64,
     /// The queries, once the learner has had no machine in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) queries: Option<QueryState>,
 }
 
 /// What an episode is for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct EpisodePlan {
     /// What to observe first, in this order.
     pub(crate) probe: VecDeque<AtomSet>,
@@ -64,6 +70,8 @@ pub(crate) struct EpisodePlan {
     pub(crate) detours: Option<usize>,
     /// After how many observations towards acceptance one more object is visited.
     pub(crate) variation: Option<usize>,
+    /// How likely one more object is visited before every observation towards acceptance.
+    pub(crate) wandering: f64,
     /// Whether the walk is over after the probe, and the machine does not end it before.
     pub(crate) only_probe: bool,
     /// Whether the walk is over as soon as something else is observed.
@@ -77,6 +85,25 @@ impl EpisodePlan {
             probe: word.into(),
             only_probe: true,
             exactly: true,
+            ..Self::default()
+        }
+    }
+
+    /// The plan to observe this, and then to reach acceptance if that is known.
+    pub(crate) fn trial(word: Vec<AtomSet>, can_accept: bool) -> Self {
+        Self {
+            probe: word.into(),
+            detours: Some(0),
+            only_probe: !can_accept,
+            ..Self::default()
+        }
+    }
+
+    /// The plan to reach acceptance with detours.
+    pub(crate) fn varied() -> Self {
+        Self {
+            detours: Some(0),
+            wandering: WANDERING,
             ..Self::default()
         }
     }

@@ -22,7 +22,7 @@ use form_rl::{Navigator, ReachAvoidPolicy};
 pub(crate) use self::explorer::ExplorationState;
 
 use self::explorer::{EpisodePlan, Explorer};
-use self::queries::{Queries, QueryState};
+use self::queries::{Queries, QueryState, Wanted};
 use self::walk::{Walked, Walker};
 use crate::config::{ExplorationChoice, ExplorationConfig, RunConfig};
 
@@ -42,6 +42,8 @@ pub(crate) struct Exploration<W> {
     state: ExplorationState,
     /// Queries, once the learner has had no machine in time.
     queries: Option<Queries>,
+    /// The machine that the run goes on with.
+    published: Machine,
 }
 
 impl<W: Worlds> Exploration<W> {
@@ -60,7 +62,8 @@ impl<W: Worlds> Exploration<W> {
             );
         }
         let vocabulary = learnable_atoms(worlds.signature(), true)?;
-        let queries = (state.queries.clone()).map(|state| Queries::new(state, &traces));
+        let language = (vocabulary.as_slice(), worlds.signature());
+        let queries = (state.queries.clone()).map(|state| Queries::new(state, &traces, language));
         let choice = choice(config, queries.as_ref());
         let mut exploration = Self {
             walker: Walker::new(Navigator::new(policy)),
@@ -71,8 +74,9 @@ impl<W: Worlds> Exploration<W> {
             traces,
             state,
             queries,
+            published: machine.0.machine().clone(),
         };
-        exploration.avoid_dead_ends()?;
+        exploration.follow_queries()?;
         Ok(exploration)
     }
 
@@ -81,29 +85,41 @@ impl<W: Worlds> Exploration<W> {
         &self.traces
     }
 
-    /// Goes on without the learner, which has no machine in time: walks ask for one move after the other. Whether walks are chosen for what
-    /// they tell, so that this is possible.
-    pub(crate) fn begin_queries(&mut self) -> bool {
-        if self.config.choice != ExplorationChoice::Disagreement {
-            return false;
-        }
-        let mut queries = Queries::new(QueryState::default(), &self.traces);
-        queries.advance();
-        self.queries = Some(queries);
-        true
+    /// What is left of the learner's work.
+    pub(crate) fn work_left(&self) -> u64 {
+        self.config.work_limit.saturating_sub(self.state.work)
     }
 
-    /// While no goal is known: explores with what queries have found out about dead ends.
-    fn avoid_dead_ends(&mut self) -> Result<()> {
-        if let Some(queries) = self.queries.as_ref().filter(|queries| !queries.are_open())
-            && !self.knows_goal()
-        {
-            let signature = self.worlds.signature();
-            let machine = queries.machine(&self.vocabulary, signature)?;
-            if machine != *self.explorer.machine().machine() {
-                let machine = Arc::new(machine.bind(signature)?);
-                self.follow((&machine, false));
-            }
+    /// Counts work of the learner.
+    pub(crate) fn count_work(&mut self, work: u64) {
+        self.state.work += work;
+    }
+
+    /// Goes on without the learner, which has no machine in time: walks ask for one move after the other. Whether walks are chosen for what
+    /// they tell, so that this is possible.
+    pub(crate) fn begin_queries(&mut self) -> Result<bool> {
+        if self.config.choice != ExplorationChoice::Disagreement {
+            return Ok(false);
+        }
+        let language = (self.vocabulary.as_slice(), self.worlds.signature());
+        let mut queries = Queries::new(QueryState::default(), &self.traces, language);
+        queries.advance();
+        self.queries = Some(queries);
+        self.follow_queries()?;
+        Ok(true)
+    }
+
+    /// Explores with what queries have found out so far.
+    fn follow_queries(&mut self) -> Result<()> {
+        let Some(queries) = &self.queries else {
+            return Ok(());
+        };
+        let signature = self.worlds.signature();
+        let machine = queries.machine(&self.vocabulary, signature)?;
+        if machine != *self.explorer.machine().machine() {
+            let accepts = (machine.edges().iter()).any(|edge| edge.to == machine.accept());
+            let machine = Arc::new(machine.bind(signature)?);
+            self.explore_beside((&machine, accepts));
         }
         Ok(())
     }
@@ -114,17 +130,22 @@ impl<W: Worlds> Exploration<W> {
 
     /// The machine that queries have found, if it is another one than before.
     pub(crate) fn found_machine(&self) -> Result<Option<Machine>> {
-        let found = (self.queries.as_ref())
-            .filter(|queries| !queries.are_open() && !self.state.shrinking.is_active());
-        let Some(queries) = found.filter(|_| self.knows_goal()) else {
+        let settled = (self.queries.as_ref())
+            .filter(|queries| queries.are_settled() && !self.state.shrinking.is_active());
+        let Some(queries) = settled.filter(|_| self.knows_goal()) else {
             return Ok(None);
         };
         let machine = queries.machine(&self.vocabulary, self.worlds.signature())?;
-        Ok(Some(machine).filter(|machine| machine != self.explorer.machine().machine()))
+        Ok(Some(machine).filter(|machine| *machine != self.published))
     }
 
     /// Goes on with a new machine; the flag tells whether it can accept.
     pub(crate) fn follow(&mut self, machine: (&Arc<BoundMachine>, bool)) {
+        self.published = machine.0.machine().clone();
+        self.explore_beside(machine);
+    }
+
+    fn explore_beside(&mut self, machine: (&Arc<BoundMachine>, bool)) {
         let choice = choice(&self.config, self.queries.as_ref());
         self.explorer = Explorer::new(choice, machine, &self.vocabulary, &self.traces);
         self.state.attempts.clear();
@@ -159,8 +180,7 @@ impl<W: Worlds> Exploration<W> {
                 break;
             }
             if self.queries.is_none() && self.is_lost() {
-                self.begin_queries();
-                self.avoid_dead_ends()?;
+                self.begin_queries()?;
             }
             self.worlds.start(0, number)?;
             let (state, traces, queries) = (&mut self.state, &self.traces, &mut self.queries);
@@ -170,9 +190,12 @@ impl<W: Worlds> Exploration<W> {
                 random,
                 |explorer, observations, random| {
                     let queries = queries.as_mut().filter(|_| !state.shrinking.is_active());
-                    match queries.and_then(Queries::walk) {
-                        Some(word) => EpisodePlan::query(word),
-                        None => explorer.plan(state, traces, observations, random),
+                    let wanted = queries.map(|queries| queries.walk(random));
+                    match (wanted, explorer.can_accept()) {
+                        (Some(Wanted::Exactly(word)), _) => EpisodePlan::query(word),
+                        (Some(Wanted::Trial(word)), accepts) => EpisodePlan::trial(word, accepts),
+                        (Some(Wanted::Varied), true) => EpisodePlan::varied(),
+                        _ => explorer.plan(state, traces, observations, random),
                     }
                 },
             )?;
@@ -204,9 +227,10 @@ impl<W: Worlds> Exploration<W> {
         }
         if let Some(queries) = &mut self.queries
             && !self.state.shrinking.is_active()
-            && !queries.advance()
         {
-            self.avoid_dead_ends()?;
+            if queries.advance() {
+                self.follow_queries()?;
+            }
             return Ok(self.found_machine()?.is_some());
         }
         Ok(false)

@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use form_core::{AtomSet, Kind, MachineStatus, Monitor, Recorder, Trace};
 use form_env::{Cell, Direction, EpisodeOutcome, LabelMap, Planner, Random, ReachAvoid, Worlds};
 use form_rl::{ActionValues, Distances, Episode, Navigator, sample};
+use rand::RngExt;
 
 use super::explorer::{EpisodePlan, Explorer};
 
@@ -211,7 +212,8 @@ impl Progress {
             }
         }
         self.advanced += 1;
-        if self.plan.variation == Some(self.advanced - 1) {
+        let wanders = self.plan.wandering > 0.0 && random.random_bool(self.plan.wandering);
+        if wanders || self.plan.variation == Some(self.advanced - 1) {
             return choose(random).or(Some(Target::Acceptance));
         }
         Some(Target::Acceptance)

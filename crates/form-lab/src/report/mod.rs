@@ -78,12 +78,21 @@ fn runs_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(runs)
 }
 
-/// The run folders at a path and below it, in the order of their names; runs inside runs do not count. Damaged runs are included: the
-/// page shows what is wrong with them.
+/// The run folders at a path and below it, in the order of their names; runs inside runs do not count, and what `form pretrain` made is no
+/// run. Damaged runs are included: the page shows what is wrong with them.
 fn runs_below(path: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open: Vec<(PathBuf, usize)> = vec![(path.to_owned(), 0)];
     while let Some((folder, depth)) = open.pop() {
+        if RunFolder::is_pretraining(&folder) {
+            if depth == 0 {
+                bail!(
+                    "{} was made by `form pretrain`, which writes no page: it prints what its policy can do",
+                    folder.display()
+                );
+            }
+            continue;
+        }
         if RunFolder::is_at(&folder) {
             found.push(folder);
             continue;

@@ -148,6 +148,12 @@ impl RunFolder {
         signs.any(|name| path.join(name).is_file())
     }
 
+    /// Whether a folder holds a training of the policy for sub-tasks, which `form pretrain` makes, and no run.
+    pub fn is_pretraining(path: &Path) -> bool {
+        let text = fs::read_to_string(path.join(CONFIG)).unwrap_or_default();
+        text.lines().any(|line| line.trim() == "[imitation]")
+    }
+
     /// Locks a run's folder to resume training, and removes the temporary files of killed processes.
     pub fn resume(path: &Path) -> Result<(Self, TrainingLock)> {
         let run = Self::open(path)?;

@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use form_core::{Kind, Machine, MachineStatus, Trace};
 use form_env::{Worlds, generator};
-use form_learn::{LearnOutcome, Limits, StopReason};
+use form_learn::{LearnOutcome, Learner, Limits, StopReason};
 use form_rl::{AssignmentMode, Episode, Experience, PpoReport};
 
 use super::timers::{Timers, timed};
-use super::{PolicyReuse, Purpose, Stalled, StopCause, Trainer, agents_for, stream};
+use super::{
+    PolicyReuse, Purpose, Stalled, StopCause, Trainer, agents_for, learner_options, stream,
+};
 use crate::env_factory::EnvFactory;
 use crate::explore::Exploration;
 use crate::game_setup::assignment;
@@ -107,7 +109,7 @@ impl<F: EnvFactory> Trainer<F> {
                 RelearnOutcome::Stopped(StopReason::Interrupted) => return Ok(None),
                 RelearnOutcome::Stopped(reason) => {
                     let queries = self.exploration.as_mut().map(Exploration::begin_queries);
-                    if queries != Some(true) {
+                    if queries.transpose()? != Some(true) {
                         stop_cause = Some(StopCause::NoMachine(reason));
                     }
                 }
@@ -271,12 +273,18 @@ impl<F: EnvFactory> Trainer<F> {
     /// was seen besides, traces are kept as they refute machines.
     fn relearn(&mut self, found: Vec<Trace>, seen: &[Trace]) -> Result<RelearnOutcome> {
         let tolerance = self.config.learning.tolerance();
+        let explores = self.exploration.is_some();
+        if explores {
+            // All that a run does follows from its traces, also after it was resumed: the learner keeps nothing of earlier calls.
+            let signature = self.game.worlds().signature();
+            self.learner = Learner::new(signature, &learner_options(&self.config));
+        }
         let mut new = Vec::new();
         for trace in found {
             // With a tolerance, repeated traces count as often.
             if tolerance.is_some() || self.learner.add(&trace).is_some() {
                 // Exploration keeps all its traces itself.
-                if self.exploration.is_none() {
+                if !explores {
                     self.traces.push(trace.clone());
                 }
                 new.push(trace);
@@ -288,20 +296,16 @@ impl<F: EnvFactory> Trainer<F> {
             return Ok(RelearnOutcome::NoGoalYet);
         }
         let start = Instant::now();
-        let explores = self.exploration.is_some();
-        let mut time_limit = Duration::from_secs(self.config.learning.time_limit);
-        if explores {
-            // Queries are there to go on with: the limit is one for all machines together.
-            time_limit = time_limit.saturating_sub(self.learner_time);
-        }
+        let time_limit = Duration::from_secs(self.config.learning.time_limit);
         let (learnt, minimal) = loop {
             let limits = Limits {
                 max_states: self.config.learning.max_states,
                 time: Some(time_limit.saturating_sub(start.elapsed())),
+                work: self.exploration.as_ref().map(Exploration::work_left),
                 interrupt: Some(self.interrupt.clone()),
                 ..Limits::default()
             };
-            let mut share = 0.0;
+            let (mut share, before) = (0.0, self.learner.work());
             let outcome = match tolerance {
                 None => self.learner.learn(&limits)?,
                 Some(tolerance) => {
@@ -310,6 +314,9 @@ impl<F: EnvFactory> Trainer<F> {
                     learnt.outcome
                 }
             };
+            if let Some(exploration) = &mut self.exploration {
+                exploration.count_work(self.learner.work() - before);
+            }
             let found = match outcome {
                 LearnOutcome::Minimal(learnt) => (learnt, true),
                 LearnOutcome::Stopped {
@@ -346,7 +353,6 @@ impl<F: EnvFactory> Trainer<F> {
                 _ => break found,
             }
         };
-        self.learner_time += start.elapsed();
         let relearnt = RelearntMachine {
             minimal,
             by_queries: false,

@@ -16,7 +16,7 @@ mod train_state;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use form_core::{Machine, StepMode, Trace};
@@ -55,8 +55,6 @@ pub struct Trainer<F: EnvFactory> {
     fixed: Option<FixedEpisodes>,
     /// The exploration of the method `reach-avoid`.
     exploration: Option<Exploration<F::Worlds>>,
-    /// The time of the learner since the run began or was resumed.
-    learner_time: Duration,
 }
 
 /// What random numbers are used for; each purpose has its own streams.
@@ -95,7 +93,6 @@ impl<F: EnvFactory> Trainer<F> {
             since: Instant::now(),
             before: 0.0,
             fixed: None,
-            learner_time: Duration::ZERO,
             config,
         })
     }

@@ -179,6 +179,7 @@ pub enum StopCause {
 enum StopReasonName {
     Time,
     Conflicts,
+    Work,
     States,
     Memory,
     Interrupted,
@@ -214,6 +215,7 @@ impl std::fmt::Display for StopCause {
                 let (why, setting) = match reason {
                     StopReason::Time => ("in the time allowed", "learning.time_limit"),
                     StopReason::Conflicts => ("with the conflicts allowed", "learning.time_limit"),
+                    StopReason::Work => ("with the work allowed", "exploration.work_limit"),
                     StopReason::States => ("with the states allowed", "learning.max_states"),
                     StopReason::Memory => ("in the memory allowed", "learning.max_states"),
                     StopReason::Interrupted => ("before it was interrupted", "learning.time_limit"),

@@ -100,3 +100,43 @@ fn queries_find_a_machine_where_the_learner_has_none() {
         assert!(held_out.success >= 0.98, "{task}: {held_out:?}");
     }
 }
+
+/// Whether the learner or queries find a machine depends on its work, not on the clock or on threads: the same run to the bit.
+#[test]
+fn the_limit_of_the_learner_does_not_depend_on_the_clock() {
+    let run = |work: u64, threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        let mut config = RunConfig::new("blue-all-yellow-7", Method::ReachAvoid, Preset::Fast);
+        config
+            .set("exploration.work_limit", &work.to_string())
+            .unwrap();
+        config.set("stop.episodes", "50").unwrap();
+        let envs = GridEnvFactory::new(&config).unwrap();
+        let mut run = Trainer::new(config, envs, Arc::default()).unwrap();
+        let mut by_queries = Vec::new();
+        let mut rows = Vec::new();
+        pool.install(|| {
+            while run.state().stop_cause.is_none() {
+                let iteration = run.iterate().unwrap().unwrap();
+                by_queries.extend(iteration.relearnt.map(|found| found.by_queries));
+                rows.push(iteration.metrics);
+            }
+        });
+        (
+            by_queries,
+            rows,
+            run.machine().to_string(),
+            run.traces().to_vec(),
+        )
+    };
+    let with_learner = run(50_000, 1);
+    assert!(with_learner.0.iter().all(|by_queries| !by_queries));
+    // So little that it ends in the middle of a search.
+    let little = run(20, 1);
+    assert!(little.0.iter().all(|by_queries| *by_queries));
+    assert_eq!(little, run(20, 3));
+    assert_eq!(with_learner, run(50_000, 3));
+}

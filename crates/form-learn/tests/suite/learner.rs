@@ -495,3 +495,57 @@ fn tasks_of_windows_counts_and_joins() {
         }
     }
 }
+
+/// A limit on the work ends a call in the same place whenever it is made, and is none if it is large.
+#[test]
+fn the_work_limit_does_not_depend_on_the_clock() {
+    let signature = Signature::parse(["a", "b", "c", "goal"]).unwrap();
+    let learner = || {
+        let mut learner = Learner::new(&signature, &Options::default());
+        for (kind, steps) in [
+            (Kind::Goal, &["a", "b", "goal"][..]),
+            (Kind::Incomplete, &["b", "a", "goal"]),
+            (Kind::Incomplete, &["a", "goal", "c"]),
+            (Kind::DeadEnd, &["c", "b"]),
+            (Kind::DeadEnd, &["a", "b", "c"]),
+        ] {
+            let steps = steps
+                .iter()
+                .map(|atom| signature.observation([atom]).unwrap());
+            learner.add(&Trace::new(kind, steps.collect::<Vec<_>>()));
+        }
+        learner
+    };
+    let call = |work: Option<u64>| {
+        let mut learner = learner();
+        let limits = Limits {
+            work,
+            ..Limits::default()
+        };
+        let outcome = learner.learn(&limits).unwrap();
+        (outcome, learner.work())
+    };
+    let (LearnOutcome::Minimal(machine), work) = call(Some(u64::MAX)) else {
+        panic!("there is a machine")
+    };
+    assert!(work > 0);
+    assert_eq!(call(Some(work)).0, LearnOutcome::Minimal(machine.clone()));
+    let LearnOutcome::Minimal(unlimited) = call(None).0 else {
+        panic!("there is a machine")
+    };
+    assert_eq!(unlimited, machine);
+    for work in 0..work.min(40) {
+        let (stopped, used) = call(Some(work));
+        assert!(
+            matches!(
+                stopped,
+                LearnOutcome::Stopped {
+                    reason: StopReason::Work,
+                    ..
+                }
+            ),
+            "{work}: {stopped:?}"
+        );
+        assert_eq!((stopped, used), call(Some(work)));
+    }
+}

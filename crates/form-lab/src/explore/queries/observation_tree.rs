@@ -97,6 +97,28 @@ impl ObservationTree {
         (self.nodes[node].children.iter()).map(|(letter, child)| (*letter, *child))
     }
 
+    pub(super) fn child(&self, node: usize, letter: Letter) -> Option<usize> {
+        self.nodes[node].children.get(&letter).copied()
+    }
+
+    /// The longest words of all walks, and what they have come to.
+    pub(super) fn walks(&self) -> Vec<(Word, Status)> {
+        let mut found = Vec::new();
+        let mut open = vec![(Self::ROOT, Vec::new())];
+        while let Some((node, word)) = open.pop() {
+            if self.nodes[node].children.is_empty() {
+                found.push((word, self.status(node)));
+                continue;
+            }
+            for (letter, child) in self.children(node) {
+                let mut word: Word = word.clone();
+                word.push(letter);
+                open.push((child, word));
+            }
+        }
+        found
+    }
+
     /// The node of a word, if it was walked.
     pub(super) fn node(&self, word: &[Letter]) -> Option<usize> {
         (word.iter()).try_fold(Self::ROOT, |node, letter| {
