@@ -110,6 +110,7 @@ impl Experiment {
                 .map(|seed| {
                     let mut run =
                         planned_run("unseen", "all-yellow", Method::Form, "form", seed, options)?;
+                    show_rooms_in_their_own_frame(&mut run.config)?;
                     run.config.set("layouts", "1000")?;
                     run.config.set("progress", "plane")?;
                     // No early stop: policies that know the training maps by heart go on to generalise.
@@ -170,6 +171,25 @@ fn planned_run(
     })
 }
 
+/// What the preset `fast` was before it showed rooms from where the agent stands: what these experiments were run with.
+fn show_rooms_in_their_own_frame(config: &mut RunConfig) -> Result<()> {
+    if config.preset != Preset::Fast {
+        return Ok(());
+    }
+    for (key, value) in [
+        ("view", "planes"),
+        ("worlds", "128"),
+        ("iterations", "300"),
+        ("ppo.train_batch", "16384"),
+        ("ppo.minibatch", "512"),
+        ("network.filters", "[16, 32, 32]"),
+        ("network.hidden", "[64, 64]"),
+    ] {
+        config.set(key, value)?;
+    }
+    Ok(())
+}
+
 /// With the indicators of the paper, so that the policy of "all yellow" has to be adapted: with a plane, nothing needs retraining. Which
 /// checkpoint an indicator stands for has to be learnt by heart, for which maps are shown in their own frame.
 fn transfer(options: &PlanOptions) -> Result<Vec<PlannedRun>> {
@@ -178,7 +198,7 @@ fn transfer(options: &PlanOptions) -> Result<Vec<PlannedRun>> {
         let make = |task: &str, method: Method, name: &str| -> Result<PlannedRun> {
             let mut run = planned_run("transfer", task, method, name, seed, options)?;
             run.config.set("progress", "bits")?;
-            run.config.set("view", "planes")?;
+            show_rooms_in_their_own_frame(&mut run.config)?;
             Ok(run)
         };
         let from = |mut run: PlannedRun, base: &str, retrain: Retrain| {
