@@ -57,7 +57,11 @@ impl Problem {
         if self.options.cyclic {
             return self.shortest_seeds();
         }
-        self.tree_of(self.strongest(states, SEEDS, budget).into_iter())
+        let seeds = match self.options.first_order {
+            true => SEEDS,
+            false => 2 * SEEDS,
+        };
+        self.tree_of(self.strongest(states, seeds, budget).into_iter())
     }
 
     fn tree_of(&self, traces: impl Iterator<Item = TracePrefix>) -> PrefixTree {
@@ -182,8 +186,8 @@ impl Problem {
     }
 }
 
-/// How many traces of each end a search starts from, where stays can be counted.
-const SEEDS: usize = 20;
+/// How many traces of each end a search starts from, where stays can be counted; twice as many without quantifiers.
+const SEEDS: usize = 10;
 /// For how many traces of each end the ways are counted.
 const COUNTED: usize = 400;
 /// How many counterexamples of each mistake the relaxation gets at a time.
