@@ -76,7 +76,8 @@ def pycrm_in_an_environment() -> tuple[float, int]:
 
     world = OfficeEnv(observation="position")
     table = world.table()
-    width = int(world.observation_space.high[0]) + 1
+    space: Any = world.observation_space
+    width = int(space.high[0]) + 1
 
     def label(position: Any) -> list[str]:
         return table.labels(int(position[1]) * width + int(position[0]))

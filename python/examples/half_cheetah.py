@@ -73,7 +73,7 @@ def environment(task: str) -> MachineWrapper:
     return MachineWrapper(env, machine, labels, signature=list(LINES), reward=scaled, observation="flat", truth="machine")
 
 
-class Curve(BaseCallback):
+class Curve(BaseCallback):  # type: ignore[misc]
     """The true reward per step of every episode."""
 
     def __init__(self) -> None:

@@ -33,7 +33,7 @@ from formrl.wrappers import MachineWrapper
 WINDOW = 100
 
 
-class Episodes(BaseCallback):
+class Episodes(BaseCallback):  # type: ignore[misc]
     """Steps so far, length and reward of every episode."""
 
     def __init__(self, budget: float | None) -> None:
