@@ -221,7 +221,9 @@ pub(super) fn problem(name: &str, seed: u64) -> Result<(Signature, Vec<Trace>)> 
 
 /// A chain of sub-tasks in the paper's room, of which the last is the goal.
 fn chain(sub_tasks: usize) -> Result<Task> {
-    let formulae = SUB_TASKS.into_iter().take(sub_tasks - 1).chain(["goal"]);
+    let formulae = (SUB_TASKS.into_iter().cycle())
+        .take(sub_tasks - 1)
+        .chain(["goal"]);
     let mut machine = Machine::builder("chain").initial("u0").accept("u_acc");
     for (i, formula) in formulae.enumerate() {
         let next = match i + 1 == sub_tasks {
@@ -337,6 +339,17 @@ fn learn(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_chain_of_any_length_leads_to_acceptance() {
+        for sub_tasks in [5, 8] {
+            let task = chain(sub_tasks).unwrap();
+            let machine = task.truth().machine();
+            assert_eq!(machine.states().len(), sub_tasks + 1);
+            let last = machine.edges().last().unwrap();
+            assert_eq!(last.to, machine.accept());
+        }
+    }
 
     #[test]
     fn a_limit_that_is_hit_is_told() {
