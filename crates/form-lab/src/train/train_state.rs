@@ -212,17 +212,17 @@ impl std::fmt::Display for StopCause {
                 f.write_str("all iterations were made before the run converged")
             }
             Self::NoMachine(reason) => {
-                let (why, setting) = match reason {
-                    StopReason::Time => ("in the time allowed", "learning.time_limit"),
-                    StopReason::Conflicts => ("with the conflicts allowed", "learning.time_limit"),
-                    StopReason::Work => ("with the work allowed", "exploration.work_limit"),
-                    StopReason::States => ("with the states allowed", "learning.max_states"),
-                    StopReason::Memory => ("in the memory allowed", "learning.max_states"),
-                    StopReason::Interrupted => ("before it was interrupted", "learning.time_limit"),
+                let why = match reason {
+                    StopReason::Time => "in the time allowed (learning.time_limit)",
+                    StopReason::Conflicts => "with the conflicts allowed",
+                    StopReason::Work => "with the work allowed (exploration.work_limit)",
+                    StopReason::States => "with the states allowed (learning.max_states)",
+                    StopReason::Memory => "in the memory allowed (learning.max_states)",
+                    StopReason::Interrupted => "before the search was interrupted",
                 };
                 write!(
                     f,
-                    "no machine was found that agrees with all traces {why} ({setting}); a task with several edges between two states needs learning.max_disjuncts = 2 or more, one with ways back learning.cyclic = true, one with counts, joins or things in any order learning.counts = 2, learning.joins = true or learning.once = true"
+                    "no machine was found that agrees with all traces {why}; a task with several edges between two states needs learning.max_disjuncts = 2 or more, one with ways back learning.cyclic = true, one with counts, joins or things in any order learning.counts = 2, learning.joins = true or learning.once = true"
                 )
             }
         }
