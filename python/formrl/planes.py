@@ -1,4 +1,4 @@
-"""What a machine asks for, as planes: an observation for anybody's policy.
+"""What a machine asks for, as planes: an observation for policies of any library.
 
 A machine that is carried out on a map asks for one sub-task after the other: reach one of these cells, step on none of those. A policy that
 sees only this, and where it stands, is trained once for all machines. `SubTaskPlanes` shows it:

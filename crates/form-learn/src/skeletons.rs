@@ -1,10 +1,12 @@
 //! Skeletons: which states are connected by how many letters, all possibilities for one cost, as cubes for the solver.
 //!
 //! A letter costs an edge and a literal, and two letters that lead from a state to different targets cost a negation. So a skeleton
-//! has an exact cost, and machines of low cost have few skeletons. In general the number of edges between two states does not matter, and
-//! all but one of the targets of a state need a negation: that is a lower bound on the cost. Given one of them, clauses about runs and paths say much more
-//! than without, so to refute each is far less work than to refute all at once, and what refutes one often refutes others, also of
-//! higher cost: the core of the proof tells (cube and conquer; Heule et al. 2011). No clause has to count the cost.
+//! has an exact cost, and machines of low cost have few skeletons. Where edges have guards instead of letters, a skeleton only says which
+//! states are connected, and its cost is a lower bound: all but one of the targets of a state need a negation.
+//!
+//! This is cube and conquer (Heule et al. 2011). With the skeleton fixed, unit propagation decides much of the clauses about runs and
+//! paths, so refuting the skeletons one by one is far less work than refuting all at once. The core of a refutation often rules out
+//! other skeletons too, also of higher cost. No clause has to count the cost.
 //!
 //! Without cycles, for a number of states of which one fewer has been refuted. Of shapes that differ in the numbers of the states,
 //! one is kept: states are numbered in the order of their last predecessors. Every state is entered. Two states without edges

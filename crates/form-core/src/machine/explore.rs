@@ -198,7 +198,7 @@ mod tests {
         let windows = bound.resting_windows(machine.initial()).unwrap();
         assert_eq!(windows.len(), 1);
         let u1 = machine.state_ids().nth(1).unwrap();
-        // So many other keys, with the named one or without.
+        // The number of other keys seen, 0 to 8, each with the named key and without it.
         assert_eq!(bound.resting_windows(u1).unwrap().len(), 18);
     }
 }

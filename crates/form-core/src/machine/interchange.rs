@@ -207,8 +207,8 @@ impl Class {
         results.into_values().collect()
     }
 
-    /// All ways in which so many parts observe, for each result how many come to it and which observations they have. `chosen` has what the
-    /// parts before them observe.
+    /// All ways in which this number of parts observe: for each result, how many parts come to it and with which observations. `chosen` has
+    /// what the parts before them observe.
     fn distribute(
         &self,
         by_result: &[Vec<Places>],

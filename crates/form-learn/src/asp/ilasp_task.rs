@@ -169,7 +169,7 @@ pub fn to_ilasp(
     Ok(task)
 }
 
-/// The rule of `atleast`: so many different instances are in the buffer. Without an aggregate, which ILASP need not know.
+/// The rule of `atleast`: `count` different instances are in the buffer. It has no aggregate, because ILASP may not support them.
 fn counting(count: usize) -> String {
     let held = (1..=count).map(|i| format!("c_instance(P,{count},O{i}), p_holds(O{i},T)"));
     let ordered = (1..count).map(|i| format!("O{i} < O{}", i + 1));
