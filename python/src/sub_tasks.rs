@@ -1,6 +1,6 @@
 //! What a machine asks for on a map: `form_env`'s planner, with the machine's run beside it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use form_core::{AtomSet, Monitor};
@@ -29,7 +29,7 @@ impl SubTasks {
     fn new(
         machine: &BoundMachine,
         walls: PyReadonlyArray2<'_, bool>,
-        cells: HashMap<String, Vec<(usize, usize)>>,
+        cells: BTreeMap<String, Vec<(usize, usize)>>,
     ) -> PyResult<Self> {
         let world = |error: &form_env::Error| {
             errors::raise(Class::World, &error.to_string(), None, None, None)
