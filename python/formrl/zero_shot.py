@@ -9,7 +9,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from formrl._native import Machine, Task
 from formrl.errors import WorldError
@@ -47,7 +47,7 @@ def run(
     seed: int = 0,
     shield: bool = False,
     greedy: bool = False,
-    maps: str | None = None,
+    maps: Literal["held-out", "training"] | None = None,
     policy: str | os.PathLike[str] | None = None,
 ) -> ZeroShotResult:
     """Carry out a machine at once, on maps that no policy has seen, as `form run` does.
@@ -55,7 +55,7 @@ def run(
     - `machine`: a machine, a task, their files, the name of a built-in task, or a machine in one line:
       formulae separated by `;`, each the next step on the way to acceptance.
     - `world`: a task whose rooms are used; without, those of the task, or the paper's room with two checkpoints of each colour.
-    - `maps`: `"held-out"` or `"training"`.
+    - `maps`: `"held-out"` or `"training"`; without, held-out maps if the world has enough different ones, else training maps.
     - `policy`: a policy that `form pretrain` made, instead of the package's own.
 
     >>> import formrl
