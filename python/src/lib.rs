@@ -12,6 +12,7 @@ mod learn;
 mod logic;
 mod machine;
 mod monitor;
+mod placed;
 mod player;
 mod policy;
 mod pure_step;

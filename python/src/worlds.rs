@@ -1,16 +1,15 @@
 //! `form_env`: the tasks, and many of their worlds stepped together, which write what there is to see into arrays of numpy.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use form_core::AtomId;
 use form_env::{
-    Actions, Cell, EpisodeOutcome, Frame, GridWorlds, Maps, Split, Starts, View, WorldOptions,
+    Actions, EpisodeOutcome, Frame, GridWorlds, Maps, Split, Starts, View, WorldOptions,
     Worlds as _, builtin_tasks,
 };
 use numpy::{
-    PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1,
-    PyReadwriteArray2, PyReadwriteArray4,
+    PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2,
+    PyReadwriteArray4,
 };
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -18,6 +17,7 @@ use pyo3::prelude::*;
 use crate::errors::{self, Class};
 use crate::logic::Signature;
 use crate::machine::Machine;
+use crate::placed::{self, Placed};
 
 /// A task: a room, what lies in it, and the machine that says when it is done.
 ///
@@ -315,32 +315,11 @@ impl Worlds {
     }
 
     /// The walls of a world, by column and row, and for each atom the cells in which it is observed.
-    #[allow(clippy::type_complexity, reason = "what Python gets")]
-    fn placed_atoms<'py>(
-        &self,
-        py: Python<'py>,
-        world: usize,
-    ) -> PyResult<(
-        Bound<'py, PyArray2<bool>>,
-        BTreeMap<String, Vec<(usize, usize)>>,
-    )> {
+    fn placed_atoms<'py>(&self, py: Python<'py>, world: usize) -> PyResult<Placed<'py>> {
         let map = self.worlds.label_map(self.number(world)?);
         let map =
             map.ok_or_else(|| PyValueError::new_err("the atoms of this world have no place"))?;
-        let room = map.room();
-        let cells: Vec<Cell> = (0..room.width())
-            .flat_map(|x| (0..room.height()).map(move |y| Cell { x, y }))
-            .collect();
-        let walls: Vec<bool> = cells.iter().map(|cell| room.is_wall(*cell)).collect();
-        let walls = PyArray1::from_vec(py, walls).reshape([room.width(), room.height()])?;
-        let placed = self.ids.iter().map(|id| {
-            let there = cells
-                .iter()
-                .filter(|cell| !room.is_wall(**cell) && map.label(**cell).contains(*id));
-            let there = there.map(|cell| (cell.x, cell.y)).collect();
-            (self.task.signature().atom(*id).to_string(), there)
-        });
-        Ok((walls, placed.collect()))
+        placed::atoms(py, &map, self.task.signature())
     }
 
     /// The agent's cell and direction in a world; directions are MiniGrid's numbers.
