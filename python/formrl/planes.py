@@ -14,7 +14,7 @@ sees only this, and where it stands, is trained once for all machines. `SubTaskP
 An environment of your own needs to say where its atoms are. It has two methods, or these are passed as `place` and `pose`:
 
 - `placed_atoms()`: the walls as an array of booleans, by column and row, and a dictionary from each atom to the cells in which it is
-  observed. It is called once when the environment is wrapped, for the size of the room, and at every reset.
+  observed. Walls go all around; sides are 4 to 255 cells long, walls included. It is called once when the environment is wrapped, for the size of the room, and at every reset.
 - `pose()`: the agent's cell and direction, `((x, y), direction)`, with MiniGrid's numbers: 0 is right, 1 down, 2 left, 3 up.
 """
 

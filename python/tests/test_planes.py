@@ -83,8 +83,8 @@ def test_the_shipped_policy_completes_a_task_from_planes_alone() -> None:
         over = False
         while not over:
             direction, x, y = (int(found[0]) for found in np.nonzero(observation[3:]))
-            shown = observation[:3].astype(bool)
-            chances = np.array(policy(*shown, (x, y), direction), float)
+            walls, reach, avoid = observation[:3].astype(bool)
+            chances = np.asarray(policy(walls, reach, avoid, (x, y), direction), dtype=np.float64)
             action = random.choice(3, p=chances / chances.sum())
             observation, _, terminated, truncated, info = env.step(action)
             over = terminated or truncated
@@ -96,7 +96,7 @@ class Corridor(gymnasium.Env[np.ndarray, int]):
     """Three cells in a row; a step to the right is action 0."""
 
     observation_space = gymnasium.spaces.Box(0, 1, (1,), np.float32)
-    action_space = gymnasium.spaces.Discrete(1)
+    action_space: gymnasium.spaces.Space[Any] = gymnasium.spaces.Discrete(1)
 
     def reset(self, **_: Any) -> tuple[np.ndarray, dict[str, Any]]:
         self.x = 1
@@ -108,7 +108,7 @@ class Corridor(gymnasium.Env[np.ndarray, int]):
 
 
 def test_an_environment_of_ones_own_is_placed_by_functions() -> None:
-    room = np.ones((5, 3), bool)
+    room = np.ones((5, 4), bool)
     room[1:4, 1] = False
     corridor = Corridor()
     corridor.x = 1
