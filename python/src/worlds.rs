@@ -22,8 +22,8 @@ use crate::placed::{self, Placed};
 /// A task: a room, what lies in it, and the machine that says when it is done.
 ///
 /// >>> from formrl import Task
-/// >>> Task.builtin()
-/// ['all-yellow', 'all-yellow-4', 'all-yellow-6', 'green-but-one', 'blue-all-yellow-7']
+/// >>> Task.builtin()[:3]
+/// ['all-yellow', 'all-yellow-4', 'all-yellow-6']
 /// >>> Task("all-yellow").machine.states
 /// ['u0', 'u1', 'u_acc']
 #[pyclass(module = "formrl", frozen)]
