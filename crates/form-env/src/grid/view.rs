@@ -218,7 +218,7 @@ impl Turn {
             side,
             agent: room.cell(pose.cell),
             ahead: step(pose.direction()),
-            right: step(Direction::ALL[usize::from(pose.direction + 1 & 3)]),
+            right: step(Direction::ALL[usize::from((pose.direction + 1) & 3)]),
         }
     }
 
