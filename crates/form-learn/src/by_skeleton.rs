@@ -154,7 +154,7 @@ impl OpenSkeletons {
             let answer = self.next(cegis, problem, cost, &[], &mut refuted, Some(calls));
             self.refuted = (cost, refuted);
             match answer {
-                Solved::Unsat => bounds.lower += 1,
+                Solved::Unsat => bounds.refute_lower(),
                 answer => return answer,
             }
         }

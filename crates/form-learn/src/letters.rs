@@ -75,7 +75,7 @@ fn of_lowest_cost(
                     Some(best) => Some(Letters::Answer(Some(best.learnt))),
                     None if cubes.is_refuted(letters) => Some(Letters::Answer(None)),
                     None => {
-                        bounds.lower += 1;
+                        bounds.refute_lower();
                         None
                     }
                 });

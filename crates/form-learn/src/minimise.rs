@@ -24,6 +24,12 @@ impl Bounds {
         self.lower = self.lower.max(lower);
     }
 
+    /// No machine costs as much as the lower bound. The machine that is known refutes a proof that says so of its own cost.
+    pub(crate) fn refute_lower(&mut self) {
+        debug_assert!((self.incumbent.as_ref()).is_none_or(|best| self.lower < best.cost.size));
+        self.lower += 1;
+    }
+
     /// Remembers a consistent machine, unless a cheaper one is known.
     pub(crate) fn improve(&mut self, learnt: &Learnt) {
         if (self.incumbent.as_ref()).is_none_or(|best| learnt.cost < best.cost) {
@@ -78,7 +84,7 @@ pub(crate) fn cheapest<C: CandidateLoop>(
     loop {
         let bound = cegis.encoding().at_most(Measure::Cost, bounds.lower);
         match cegis.solve(problem, &bound, budget) {
-            Solved::Unsat if cegis.encoding().core_has(&bound) => bounds.lower += 1,
+            Solved::Unsat if cegis.encoding().core_has(&bound) => bounds.refute_lower(),
             answer => return answer,
         }
         steps += 1;

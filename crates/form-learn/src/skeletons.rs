@@ -14,8 +14,8 @@
 
 use crate::shape::Shape;
 
-/// Source, target and number of letters of the connections, in order.
-pub(crate) type Skeleton = Vec<(usize, usize, usize)>;
+/// Source, target and number of letters of the connections, in order. `None` where the number of letters is left open.
+pub(crate) type Skeleton = Vec<(usize, usize, Option<usize>)>;
 
 /// The most skeletons that are enumerated.
 const MOST: usize = 5000;
@@ -88,7 +88,7 @@ impl Search<'_> {
                 false => 1,
             };
             for letters in 1..=most {
-                chosen.push((next, to, letters));
+                chosen.push((next, to, self.letters.then_some(letters)));
                 let affordable = self.least_cost(chosen, to) <= self.cost;
                 if affordable {
                     if next >= lowest {
@@ -113,10 +113,10 @@ impl Search<'_> {
         let mut cost = 2 * later;
         for (i, (from, _, letters)) in chosen.iter().enumerate() {
             let others = chosen[..i].iter().filter(|edge| edge.0 == *from);
-            let apart: usize = others.map(|edge| edge.2).sum();
-            cost += match self.letters {
-                true => letters * (2 + apart),
-                false => 2 + apart.min(1),
+            let apart: usize = others.map(|edge| edge.2.unwrap_or(1)).sum();
+            cost += match letters {
+                Some(letters) => letters * (2 + apart),
+                None => 2 + apart.min(1),
             };
         }
         cost
@@ -164,14 +164,20 @@ mod tests {
         }
     }
 
+    fn skeleton(edges: &[(usize, usize, usize)]) -> Skeleton {
+        let edge = |&(from, to, letters): &(usize, usize, usize)| (from, to, Some(letters));
+        edges.iter().map(edge).collect()
+    }
+
     #[test]
     fn the_cheapest_shape_is_a_chain() {
         let found = skeletons(&shape(3, [true, false]), true, 6, 1).unwrap();
         // The chain, and one that goes past a sink would need a negation.
-        assert_eq!(found, [vec![(0, 1, 1), (1, 2, 1), (2, 3, 1)]]);
+        assert_eq!(found, [skeleton(&[(0, 1, 1), (1, 2, 1), (2, 3, 1)])]);
         // With a dead end, one state has two targets.
         let found = skeletons(&shape(2, [true, true]), true, 7, 1).unwrap();
-        let chain = |first: usize, second: usize| vec![(0, 1, 1), (first, 2, 1), (second, 3, 1)];
+        let chain =
+            |first: usize, second: usize| skeleton(&[(0, 1, 1), (first, 2, 1), (second, 3, 1)]);
         assert_eq!(found, [chain(0, 1), chain(1, 0), chain(1, 1)]);
     }
 
@@ -191,16 +197,21 @@ mod tests {
         let found = skeletons(&shape, true, 6, 1).unwrap();
         assert_eq!(
             found,
-            [vec![(0, 1, 1), (1, 2, 2)], vec![(0, 1, 2), (1, 2, 1)]]
+            [
+                skeleton(&[(0, 1, 1), (1, 2, 2)]),
+                skeleton(&[(0, 1, 2), (1, 2, 1)])
+            ]
         );
         let found = skeletons(&shape, true, 7, 1).unwrap();
-        assert_eq!(found, [vec![(0, 1, 1), (0, 2, 1), (1, 2, 1)]]);
+        assert_eq!(found, [skeleton(&[(0, 1, 1), (0, 2, 1), (1, 2, 1)])]);
         assert_eq!(skeletons(&shape, false, 6, 1), Some(Vec::new()));
         // Of three targets, two need a negation; three letters need three.
-        let fork = vec![(0, 1, 1), (0, 2, 1), (1, 2, 1), (0, 3, 1)];
+        let fork = [(0, 1), (0, 2), (1, 2), (0, 3)];
         shape.reached = [true, true];
-        for (letters, cost) in [(true, 11), (false, 10)] {
-            assert!(skeletons(&shape, letters, cost, 1).unwrap().contains(&fork));
+        for (letters, cost) in [(Some(1), 11), (None, 10)] {
+            let fork: Skeleton = fork.map(|(from, to)| (from, to, letters)).to_vec();
+            let found = skeletons(&shape, letters.is_some(), cost, 1).unwrap();
+            assert!(found.contains(&fork));
         }
     }
 
@@ -212,9 +223,10 @@ mod tests {
         assert!(long.iter().all(|skeleton| {
             [(0, 1), (1, 2), (2, 3), (3, 4)]
                 .iter()
-                .all(|(from, to)| skeleton.contains(&(*from, *to, 1)))
+                .all(|(from, to)| skeleton.contains(&(*from, *to, Some(1))))
         }));
         // Two sinks of different parents.
-        assert!(!all.contains(&vec![(0, 1, 1), (0, 2, 1), (1, 3, 1), (0, 4, 1)]));
+        let two_sinks = skeleton(&[(0, 1, 1), (0, 2, 1), (1, 3, 1), (0, 4, 1)]);
+        assert!(!all.contains(&two_sinks));
     }
 }

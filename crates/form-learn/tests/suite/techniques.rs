@@ -1,6 +1,6 @@
 //! Every technique of the search is exact: without it, and without all of them, the same machine is found.
 
-use form_core::{AtomSet, Signature, Trace};
+use form_core::{AtomSet, Kind, Signature, Trace};
 use form_learn::{LearnOutcome, Learner, Limits, Options, Techniques};
 
 use super::brute_force::{MAX_SIZE, best};
@@ -141,6 +141,62 @@ fn letters_find_the_machine_of_the_encoding() {
         found > 20,
         "only {found} machines have more than two states"
     );
+}
+
+/// The goal is reached by a long run of letters and one of two last ones. More machines of the lowest cost than the letters
+/// enumerate, so that their skeletons are searched without numbers of letters.
+#[test]
+fn many_ties_do_not_hide_parallel_edges() {
+    let many: Vec<String> = (0..130).map(|i| format!("c{i}")).collect();
+    let atoms = many.iter().map(String::as_str).chain(["a", "b", "z"]);
+    let signature = Signature::parse(atoms.clone()).unwrap();
+    let trace = |kind: Kind, steps: &[&str]| {
+        let step =
+            |atom: &&str| AtomSet::from_iter([signature.id(&atom.parse().unwrap()).unwrap()]);
+        Trace::new(kind, steps.iter().map(step))
+    };
+    let long = |last: &[&'static str]| -> Vec<&str> {
+        many.iter()
+            .map(String::as_str)
+            .chain(last.iter().copied())
+            .collect()
+    };
+    let first = [
+        trace(Kind::Goal, &long(&["z", "a"])),
+        trace(Kind::Goal, &long(&["b"])),
+        trace(Kind::Incomplete, &["a"]),
+    ];
+    let second = [
+        trace(Kind::Goal, &long(&["a"])),
+        trace(Kind::Goal, &long(&["b"])),
+        trace(Kind::Incomplete, &["a"]),
+        trace(Kind::Incomplete, &["b"]),
+    ];
+    for traces in [first.to_vec(), second.to_vec()] {
+        let problem = Problem {
+            signature: signature.clone(),
+            traces,
+            options: Options {
+                first_order: false,
+                max_disjuncts: 2,
+                ..Options::default()
+            },
+            max_states: 3,
+        };
+        let without = |switch: fn(&mut Techniques)| {
+            let mut techniques = Techniques::default();
+            switch(&mut techniques);
+            techniques
+        };
+        for techniques in [
+            Techniques::default(),
+            without(|all| all.skeletons = false),
+            without(|all| all.letters = false),
+        ] {
+            let (states, cost, _) = learn(&problem, techniques).unwrap();
+            assert_eq!((states, cost.size), (2, 6), "{techniques:?}");
+        }
+    }
 }
 
 /// Machines with quantifiers: forks, three targets of one state, dead ends, and cycles.

@@ -106,16 +106,16 @@ impl Relaxation {
         }
     }
 
-    /// The assumptions that the connections are exactly these, with at most that number of letters.
+    /// The assumptions that the connections are exactly these, with at most that number of letters where one is given.
     pub(crate) fn skeleton(&self, skeleton: &Skeleton) -> Vec<Lit> {
         let mut literals = Vec::new();
         for (pair, connected) in &self.connected {
             match skeleton.iter().find(|edge| (edge.0, edge.1) == *pair) {
                 Some((from, to, most)) => {
                     literals.push(*connected);
-                    let letters = self.letters.as_ref();
+                    let letters = self.letters.as_ref().zip(*most);
                     literals.extend(
-                        letters.and_then(|letters| letters.at_most_letters(*from, *to, *most)),
+                        letters.and_then(|(known, most)| known.at_most_letters(*from, *to, most)),
                     );
                 }
                 None => literals.push(-connected),
