@@ -303,7 +303,11 @@ class Trace:
         steps: Iterable[_Labels],
         signature: _Atoms | None = None,
         compress: bool = True,
+        own_signature: Iterable[str] | None = None,
     ) -> Self: ...
+    @property
+    def own_signature(self) -> list[str] | None:
+        """The atoms that can be observed in this trace, if it says so: `forall` then ranges over its own objects."""
     @property
     def kind(self) -> _Kind:
         """How it ended: `"goal"`, `"dead-end"` or `"incomplete"`."""
@@ -413,6 +417,7 @@ def learn(
     memory_limit: int | None = None,
     progress: Callable[[int], object] | None = None,
     tolerate: int | str | None = None,
+    lifted: bool = False,
 ) -> LearnResult:
     """The smallest machine that is consistent with traces: a file's name, an open file, or any collection of files, `Trace`s, pairs of kind and steps, and dictionaries as `json.loads` reads them from the lines of a trace file."""
 @final

@@ -36,6 +36,8 @@ pub struct Learner {
     signature: Py<Signature>,
     options: Options,
     learner: Mutex<Inner>,
+    /// Whether its traces have objects of their own: then they have lost their names.
+    lifted: bool,
 }
 
 /// The learner, and what it was told, to tell it again.
@@ -251,7 +253,32 @@ impl Learner {
             signature,
             options,
             learner: Mutex::new(inner),
+            lifted: false,
         }
+    }
+
+    /// A learner of traces that have objects of their own, over this signature; names that all of them share stay, if `shared`.
+    fn of_lifted(
+        signature: Py<Signature>,
+        options: Options,
+        traces: &[form_core::Trace],
+        shared: bool,
+    ) -> form_learn::Result<Self> {
+        let all = signature.get().signature.clone();
+        let lifted = form_learn::lift(&all, traces, shared)?;
+        let mut learner = form_learn::Learner::lifted(&lifted.signature, &options);
+        for trace in &lifted.traces {
+            learner.add(trace);
+        }
+        Ok(Self {
+            signature,
+            options,
+            learner: Mutex::new(Inner {
+                learner,
+                added: Vec::new(),
+            }),
+            lifted: true,
+        })
     }
 
     /// The trace that a Python value stands for, over the learner's signature.
@@ -278,7 +305,13 @@ impl Learner {
         static RESULT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         static ROUND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let learnt = outcome.learnt();
-        let machine = learnt.map(|learnt| Machine::of(learnt.machine.clone()));
+        let machine = learnt.map(|learnt| match self.lifted {
+            true => form_learn::unlift(&learnt.machine).map(Machine::of),
+            false => Ok(Machine::of(learnt.machine.clone())),
+        });
+        let machine = machine
+            .transpose()
+            .map_err(|error| errors::learning(&error))?;
         let (name, at_least) = match outcome {
             LearnOutcome::Minimal(learnt) => ("minimal", (learnt.states, learnt.cost.size)),
             LearnOutcome::Stopped {
@@ -401,10 +434,13 @@ fn stop_name(reason: StopReason) -> &'static str {
 /// 'minimal'
 /// >>> [edge.formula for edge in result.machine.edges]
 /// ['exists X. yellow(X)', 'goal']
+///
+/// Traces may have objects of their own: with `lifted`, no edge names any; where traces bring signatures of their own, edges may name what
+/// all of these have.
 #[pyfunction]
 #[pyo3(signature = (
     traces, signature=None, *, max_disjuncts=1, propositional=false, cyclic=false, forall_alone=true, once=false, counts=1,
-    joins=false, max_states=10, time_limit=None, memory_limit=None, progress=None, tolerate=None
+    joins=false, max_states=10, time_limit=None, memory_limit=None, progress=None, tolerate=None, lifted=false
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn learn<'py>(
@@ -423,13 +459,14 @@ pub fn learn<'py>(
     memory_limit: Option<u64>,
     progress: Option<Bound<'py, PyAny>>,
     tolerate: Option<Bound<'py, PyAny>>,
+    lifted: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (traces, occurring) = all_traces(traces, signature.as_ref().map(SignatureLike::get))?;
     let signature = match signature {
         Some(signature) => signature,
         None => SignatureLike(Py::new(py, Signature::of(occurring))?),
     };
-    let learner = Learner::new(
+    let mut learner = Learner::new(
         signature,
         max_disjuncts,
         propositional,
@@ -439,11 +476,22 @@ pub fn learn<'py>(
         counts,
         joins,
     )?;
-    {
-        let over = &learner.signature.get().signature;
+    let traces = (traces.iter())
+        .map(|trace| trace.over(&learner.signature.get().signature))
+        .collect::<PyResult<Vec<form_core::Trace>>>()?;
+    if lifted || traces.iter().any(|trace| trace.own_signature().is_some()) {
+        if once || joins || counts > 1 {
+            return Err(PyValueError::new_err(
+                "once, counts and joins do not go with objects of the traces' own",
+            ));
+        }
+        let (signature, options) = (learner.signature, learner.options);
+        let made = py.detach(|| Learner::of_lifted(signature, options, &traces, !lifted));
+        learner = made.map_err(|error| errors::learning(&error))?;
+    } else {
         let mut inner = learner.lock();
-        for trace in &traces {
-            inner.add(trace.over(over)?);
+        for trace in traces {
+            inner.add(trace);
         }
     }
     learner.learn(py, max_states, time_limit, memory_limit, progress, tolerate)

@@ -13,7 +13,8 @@ use crate::logic::{Signature, SignatureLike, texts, type_name};
 /// The observations of an episode and how it ended: `"goal"`, `"dead-end"` or `"incomplete"`.
 ///
 /// Empty observations are dropped, and equal ones in a row count once, unless `compress` is false: then every step counts. Without a
-/// signature, what occurs is all that can be observed.
+/// signature, what occurs is all that can be observed. `own_signature` are the atoms that can be observed in this very trace: `forall`
+/// then ranges over its objects.
 ///
 /// >>> from formrl import Trace
 /// >>> trace = Trace("goal", [["yellow(o0)"], [], ["yellow(o0)"], ["goal"]])
@@ -36,7 +37,39 @@ impl Trace {
             });
         }
         let (kind, steps) = kind_and_steps(value)?;
-        Self::made(&kind, &steps, signature, StepMode::Changes)
+        let trace = Self::made(&kind, &steps, signature, StepMode::Changes)?;
+        // A line of a file may bring a signature of its own.
+        match value
+            .cast::<PyDict>()
+            .ok()
+            .map(|line| line.get_item("signature"))
+        {
+            Some(own) => trace.owning(own?.as_ref()),
+            None => Ok(trace),
+        }
+    }
+
+    /// The same with a signature of its own, if one is given: the atoms that can be observed in it.
+    fn owning(self, own: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(own) = own else {
+            return Ok(self);
+        };
+        let core = |error: form_core::Error| errors::core(&error);
+        let atoms = form_core::Signature::parse(texts(own, "atoms")?).map_err(core)?;
+        let known = |id| atoms.id_of(self.signature.signature.atom(id)).is_some();
+        if let Some(id) = (self.trace.steps().iter().flat_map(AtomSet::iter)).find(|id| !known(*id))
+        {
+            let atom = self.signature.signature.atom(id);
+            let problem = format!("`{atom}` is not in the signature of its trace");
+            return Err(errors::raise(Class::Trace, &problem, None, None, None));
+        }
+        let all = self.signature.signature.union(&atoms);
+        let own = (atoms.atoms().iter()).filter_map(|atom| all.id_of(atom));
+        let own: AtomSet = own.collect();
+        Ok(Self {
+            trace: self.over(&all)?.with_signature(own),
+            signature: Signature::of(Arc::new(all)),
+        })
     }
 
     /// A trace, or the observations of one, whose kind does not matter.
@@ -97,22 +130,35 @@ impl Trace {
             .collect::<form_core::Result<Vec<AtomSet>>>()
             .map_err(|error| errors::core(&error))?;
         let mode = self.trace.step_mode();
-        Ok(form_core::Trace::with_mode(mode, self.trace.kind(), steps))
+        let trace = form_core::Trace::with_mode(mode, self.trace.kind(), steps);
+        match self.trace.own_signature().map(step).transpose() {
+            Ok(None) => Ok(trace),
+            Ok(Some(own)) => Ok(trace.with_signature(own)),
+            Err(error) => Err(errors::core(&error)),
+        }
     }
 }
 
 #[pymethods]
 impl Trace {
     #[new]
-    #[pyo3(signature = (kind, steps, signature=None, compress=true))]
+    #[pyo3(signature = (kind, steps, signature=None, compress=true, own_signature=None))]
     fn new(
         kind: &str,
         steps: &Bound<'_, PyAny>,
         signature: Option<SignatureLike>,
         compress: bool,
+        own_signature: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let signature = signature.as_ref().map(SignatureLike::get);
-        Self::made(kind, steps, signature, mode_of(compress))
+        Self::made(kind, steps, signature, mode_of(compress))?.owning(own_signature)
+    }
+
+    /// The atoms that can be observed in this trace, if it says so: `forall` then ranges over its own objects.
+    #[getter]
+    fn own_signature(&self) -> Option<Vec<String>> {
+        let own = self.trace.own_signature()?;
+        Some(self.signature.signature.texts(own))
     }
 
     /// Whether only changes count; if not, every step does.
@@ -156,6 +202,7 @@ impl Trace {
             other.kind() == self.kind()
                 && other.steps() == self.steps()
                 && other.compress() == self.compress()
+                && other.own_signature() == self.own_signature()
         })
     }
 
@@ -171,7 +218,10 @@ impl Trace {
         } else {
             ", compress=False"
         };
-        format!("Trace({:?}, {:?}{compress})", self.kind(), self.steps()).replace('"', "'")
+        let own = self.own_signature();
+        let own = own.map_or_else(String::new, |own| format!(", own_signature={own:?}"));
+        let (kind, steps) = (self.kind(), self.steps());
+        format!("Trace({kind:?}, {steps:?}{compress}{own})").replace('"', "'")
     }
 
     #[allow(clippy::type_complexity, reason = "what pickle wants")]
@@ -180,9 +230,22 @@ impl Trace {
         py: Python<'py>,
     ) -> (
         Bound<'py, PyAny>,
-        (&'static str, Vec<Vec<String>>, Signature, bool),
+        (
+            &'static str,
+            Vec<Vec<String>>,
+            Signature,
+            bool,
+            Option<Vec<String>>,
+        ),
     ) {
-        let parts = (self.kind(), self.steps(), self.signature(), self.compress());
+        let own = self.own_signature();
+        let parts = (
+            self.kind(),
+            self.steps(),
+            self.signature(),
+            self.compress(),
+            own,
+        );
         (py.get_type::<Self>().into_any(), parts)
     }
 }

@@ -1,6 +1,7 @@
 """Learning: from lists, iterators and files, with limits as values, progress, and Ctrl-C."""
 
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -221,3 +222,30 @@ def test_wrong_traces_are_tolerated_and_named() -> None:
             formrl.learn(traces, tolerate=wrong)  # type: ignore[arg-type]
     with pytest.raises(formrl.FormError, match="cannot tolerate 6"):
         formrl.learn(traces, tolerate=6)
+
+
+def test_traces_bring_signatures_of_their_own(tmp_path):
+    lines = [
+        {"signature": ["p(a)", "p(b)"], "kind": "goal", "steps": [["p(b)"], ["p(a)"]]},
+        {"signature": ["p(c)"], "kind": "goal", "steps": [["p(c)"]]},
+        {"signature": ["p(d)", "p(e)", "p(f)"], "kind": "incomplete", "steps": [["p(e)"], ["p(d)"]]},
+    ]
+    result = formrl.learn(lines)
+    assert [edge.formula for edge in result.machine.edges] == ["forall X. p(X)"]
+    traces = [formrl.Trace(line["kind"], line["steps"], own_signature=line["signature"]) for line in lines]
+    assert traces[1].own_signature == ["p(c)"]
+    assert all(trace.agrees(result.machine) for trace in traces)
+    formrl.write_traces(tmp_path / "own.jsonl", traces)
+    again = list(formrl.read_traces(tmp_path / "own.jsonl"))
+    assert again == traces
+    assert pickle.loads(pickle.dumps(traces[0])) == traces[0]
+    assert formrl.learn(tmp_path / "own.jsonl").machine == result.machine
+    with pytest.raises(formrl.TraceError, match="signature of its trace"):
+        formrl.Trace("goal", [["p(a)"]], own_signature=["p(b)"])
+
+
+def test_names_of_objects_mean_nothing_in_lifted_traces():
+    traces = [("goal", [[f"paid(o{i})"], [f"shipped(o{i})"]]) for i in range(5)]
+    traces += [("incomplete", [[f"shipped(o{i})"], [f"paid(o{i})"]]) for i in range(5, 9)]
+    machine = formrl.learn(traces, lifted=True).machine
+    assert all("(o" not in edge.formula for edge in machine.edges)

@@ -8,6 +8,7 @@ mod progress;
 mod report;
 mod tolerance;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use form_core::{Dataset, Origin, Signature, Trace};
 use form_learn::asp::{learn_with_clingo, learn_with_ilasp, to_asp, to_ilasp};
 use form_learn::{
     Explanation, LearnOutcome, Learner, Learnt, Lifting, Limits, Options, Round, StopReason,
-    Tolerance, TolerantOutcome, unlift,
+    Tolerance, TolerantOutcome, lift, unlift,
 };
 
 use self::progress::with_progress;
@@ -31,7 +32,7 @@ use holdout::HeldOut;
 /// machine is proven minimal, or the output says what was proven before a limit was reached (exit code 1). While it works, standard
 /// error shows the number of states that is tried, the proven lower bound and the best machine so far. Ctrl-C ends the search like a
 /// time limit: the best machine is printed with the bound.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(
     after_help = "Examples:\n  form learn examples/all_yellow.jsonl\n  form learn examples/green_but_one.jsonl -o green.form\n  form learn examples/all_yellow.jsonl --propositional --max-disjuncts 2\n  form learn examples/all_yellow.jsonl --tolerate 2%\n  form learn examples/all_yellow.jsonl --explain"
 )]
@@ -173,6 +174,22 @@ pub fn run(args: &Args) -> Result<Answer> {
             data
         }
     };
+    let own = (data.traces().iter()).any(|(_, trace)| trace.own_signature().is_some());
+    let as_lifted = Args {
+        lifted: true,
+        ..args.clone()
+    };
+    let (data, args) = match own {
+        false => (data, args),
+        true if args.solver != Solver::Sat || args.explain || args.export.is_some() => bail!(
+            "traces with signatures of their own need the built-in solver, and go neither with --explain nor with --export"
+        ),
+        // The learner sees these traces as it sees lifted ones.
+        true if args.once || args.joins || args.counts > 1 => {
+            bail!("--once, --counts and --joins do not go with signatures of traces")
+        }
+        true => (owned(&data)?, &as_lifted),
+    };
     let (data, held_out) = holdout::split(data, args.holdout.unwrap_or(0.0));
     let contradictions = data.contradictions();
     if let Some(first) = contradictions.first()
@@ -262,6 +279,29 @@ fn lifted(signature: &Signature, paths: &[PathBuf]) -> Result<Dataset> {
         data.add(origin, trace);
     }
     Ok(data)
+}
+
+/// Traces that bring signatures of their own, without the names of objects that are not in all of these.
+fn owned(data: &Dataset) -> Result<Dataset> {
+    let traces: Vec<Trace> = (data.traces().iter())
+        .map(|(_, trace)| trace.clone())
+        .collect();
+    let lifted = lift(data.signature(), &traces, true)?;
+    let mut owned = Dataset::new(lifted.signature);
+    for name in data.files() {
+        owned.add_file(name);
+    }
+    let mut all: Vec<(Origin, &Trace)> = (data.traces().iter())
+        .zip(&lifted.traces)
+        .map(|((origin, _), trace)| (*origin, trace))
+        .collect();
+    let first: HashMap<Origin, &Trace> = all.iter().copied().collect();
+    all.extend((data.duplicates().iter()).map(|(of, again)| (*again, first[of])));
+    all.sort_by_key(|(origin, _)| *origin);
+    for (origin, trace) in all {
+        owned.add(origin, trace.clone());
+    }
+    Ok(owned)
 }
 
 /// The machine over the original predicates.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use form_core::{ContradictionReason, Dataset, Kind};
+use form_core::{ContradictionReason, Dataset, Dropped, Kind, Signature, Trace};
 use serde_json::json;
 
 use crate::output::count;
 use crate::{Answer, input, output};
 
-/// Summarise trace files: numbers, signature, duplicates, contradictions
+/// Summarise trace files: numbers, signature, duplicates, dropped observations, contradictions
 ///
 /// Traces contradict each other if the same observations end in different ways, or if one goes on where another was over. The exit
 /// code is then 1.
@@ -53,8 +53,12 @@ pub fn run(args: &Args) -> Result<Answer> {
         .map(|(_, trace)| trace.steps().len())
         .max()
         .unwrap_or(0);
+    let own = (data.traces().iter())
+        .filter(|(_, trace)| trace.own_signature().is_some())
+        .count();
     if args.json {
         let pair = |a, b| (data.describe(a).to_string(), data.describe(b).to_string());
+        let dropped = data.dropped();
         output::print_json(&json!({
             "traces": data.traces().len(),
             "goal": of(Kind::Goal),
@@ -63,7 +67,10 @@ pub fn run(args: &Args) -> Result<Answer> {
             "observations": observations,
             "longest": longest,
             "signature": data.signature().atoms().iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "duplicates": data.duplicates().iter().map(|(a, b)| pair(*a, *b)).collect::<Vec<_>>(),
+            "duplicates": data.duplicates().len(),
+            "empty_dropped": dropped.empty,
+            "repeated_dropped": dropped.repeated,
+            "own_signatures": own,
             "contradictions": contradictions.iter().map(|c| pair(c.first.0, c.second.0)).collect::<Vec<_>>(),
         }))?;
     } else {
@@ -87,7 +94,17 @@ pub fn run(args: &Args) -> Result<Answer> {
                 data.describe(*first)
             );
         }
-        for c in &contradictions {
+        let Dropped { empty, repeated } = data.dropped();
+        if empty + repeated > 0 {
+            text += &format!(
+                "{} dropped: {empty} empty, {repeated} that repeat the one before\n",
+                count((empty + repeated) as usize, "observation"),
+            );
+        }
+        if own > 0 {
+            text += &format!("{} with a signature of their own\n", count(own, "trace"));
+        }
+        for c in contradictions.iter().take(SHOWN) {
             let named = |(origin, kind): (form_core::Origin, Kind)| {
                 format!("{} ({kind})", data.describe(origin))
             };
@@ -104,6 +121,17 @@ pub fn run(args: &Args) -> Result<Answer> {
                 format!("{} and {}", named(c.first), named(c.second))
             };
             text += &format!("contradiction: {which}: {how}\n");
+            let mut both = vec![c.first];
+            both.extend((c.first != c.second).then_some(c.second));
+            for (origin, kind) in both {
+                if let Some(trace) = data.trace_of(origin) {
+                    text += &format!("  {kind}: {}\n", in_words(trace, data.signature()));
+                }
+            }
+        }
+        if contradictions.len() > SHOWN {
+            let more = contradictions.len() - SHOWN;
+            text += &format!("and {}\n", count(more, "further contradiction"));
         }
         output::print(&text)?;
     }
@@ -112,4 +140,18 @@ pub fn run(args: &Args) -> Result<Answer> {
     } else {
         Answer::No
     })
+}
+
+/// How many contradictions are shown.
+const SHOWN: usize = 20;
+
+/// The observations that count, one after the other.
+fn in_words(trace: &Trace, signature: &Signature) -> String {
+    let steps: Vec<String> = (trace.steps().iter())
+        .map(|step| signature.texts(step).join(" "))
+        .collect();
+    match steps.is_empty() {
+        true => "no observation".to_owned(),
+        false => steps.join("; "),
+    }
 }

@@ -49,4 +49,5 @@ pub use trace::file::TraceFile;
 pub use trace::recorder::Recorder;
 pub use trace::replay::{Counterexample, ExplainedStep, Misjudged, Replay, explain};
 pub use trace::signature_file::read_signature;
+pub use trace::sink::Dropped;
 pub use trace::trace::{Disagreement, Kind, Trace, trace_header};

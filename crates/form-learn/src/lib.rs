@@ -42,7 +42,7 @@ mod window;
 pub use error::{Error, Result};
 pub use explain::{Criterion, Explanation, ForcedPart, Proof, Reason};
 pub use learner::Learner;
-pub use lifted::{LiftedTraces, Lifting, shared_constants, unlift};
+pub use lifted::{LiftedTraces, Lifting, lift, shared_constants, unlift};
 pub use options::{Limits, Options, Techniques};
 pub use outcome::{Cost, LearnOutcome, Learnt, Round, StopReason};
 pub use progress::{SearchProgress, SearchStatus};

@@ -105,6 +105,24 @@ pub fn shared_constants<'a>(
     shared.unwrap_or_default()
 }
 
+/// Takes the names of objects from traces over one signature. With `shared`, constants that occur in the signatures of all traces keep
+/// theirs; a trace without one of its own has the whole signature.
+pub fn lift(signature: &Signature, traces: &[Trace], shared: bool) -> Result<LiftedTraces> {
+    let all: AtomSet = signature.ids().collect();
+    let own = (traces.iter()).map(|trace| trace.own_signature().unwrap_or(&all));
+    let mut lifting = match shared {
+        true => Lifting::with_shared(signature, shared_constants(signature, own)),
+        false => Lifting::new(signature),
+    };
+    for trace in traces {
+        match trace.own_signature() {
+            None if shared => lifting.add(&trace.clone().with_signature(all.clone())),
+            _ => lifting.add(trace),
+        }
+    }
+    lifting.finish()
+}
+
 impl Lifting {
     /// For traces over this signature, which is that of all of them.
     pub fn new(signature: &Signature) -> Self {
@@ -125,17 +143,8 @@ impl Lifting {
         }
     }
 
-    /// Adds a trace.
+    /// Adds a trace. It may bring the atoms that can be observed in it: see [`Trace::with_signature`].
     pub fn add(&mut self, trace: &Trace) {
-        self.add_trace(trace, None);
-    }
-
-    /// Adds a trace that brings the atoms that can be observed in it.
-    pub fn add_with_signature(&mut self, trace: &Trace, own: &AtomSet) {
-        self.add_trace(trace, Some(own));
-    }
-
-    fn add_trace(&mut self, trace: &Trace, own: Option<&AtomSet>) {
         let mut numbers: HashMap<(usize, &Name), usize> = HashMap::new();
         let mut objects: BTreeMap<usize, usize> = BTreeMap::new();
         let mut lifted = |id| -> OwnAtom {
@@ -159,6 +168,7 @@ impl Lifting {
         let steps = steps.map(|step| step.iter().map(&mut lifted).collect());
         let steps = steps.collect();
         // After the steps: objects have the numbers of their first occurrence there.
+        let own = trace.own_signature();
         let own = own.map(|own| own.iter().map(&mut lifted).collect());
         self.traces.push(OwnTrace {
             kind: trace.kind(),

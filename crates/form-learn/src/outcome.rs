@@ -50,6 +50,15 @@ impl LearnOutcome {
         }
     }
 
+    /// The machine, proven minimal or not, without a copy.
+    pub(crate) fn into_learnt(self) -> Option<Learnt> {
+        match self {
+            Self::Minimal(learnt) => Some(learnt),
+            Self::Stopped { best, .. } => best,
+            Self::Contradictory(_) => None,
+        }
+    }
+
     /// What was found and proven, in a sentence. `state_limit` is the maximum number of states as the user wrote it.
     pub fn describe(&self, state_limit: &str) -> String {
         match self {

@@ -172,9 +172,9 @@ impl NoisyRuns {
 
 fn plan(seeds: u64) -> Vec<Planned> {
     let mut plan = Vec::new();
-    for task in TASKS {
-        for percent in RATES {
-            for tolerate in TOLERANCES {
+    for tolerate in TOLERANCES {
+        for task in TASKS {
+            for percent in RATES {
                 plan.extend((1..=seeds).map(|seed| Planned {
                     task,
                     percent,

@@ -56,7 +56,7 @@ fn summary(args: &Args, data: &Dataset, result: &Learning) -> String {
     let state_limit = format!("--max-states {}", args.max_states);
     let proven = match &result.outcome {
         LearnOutcome::Minimal(learnt) if is_auto(args) => format!(
-            "{}: proven minimal for {}, which description length chose",
+            "{}: no machine with {} has a shorter description (proven)",
             learnt.describe_size(),
             count(learnt.states, "state")
         ),

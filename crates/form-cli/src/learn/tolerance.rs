@@ -60,15 +60,19 @@ fn suspects(data: &Dataset, learnt: &TolerantOutcome) -> Vec<SuspectLine> {
 
 /// The table and the suspects, as comments of a machine file.
 pub fn to_text(data: &Dataset, learnt: &TolerantOutcome) -> String {
-    let mut text = "#\n# states  fewest misjudged traces\n".to_owned();
+    let auto = learnt.levels.iter().any(|level| level.bits.is_some());
+    let mut text = match auto {
+        true => "#\n# states  misjudged traces, and bits of the shortest description\n".to_owned(),
+        false => "#\n# states  fewest misjudged traces\n".to_owned(),
+    };
     for level in &learnt.levels {
         text += &format!("# {:>6}  {}\n", level.states, level_text(level));
     }
     if learnt.outcome.learnt().is_none() {
         return text;
     }
-    if learnt.levels.iter().any(|level| level.bits.is_some()) {
-        text += "# chosen by description length: an edge takes 2 log2(states + 2) bits, a literal log2(2 atoms),\n\
+    if auto {
+        text += "# chosen by description length: every state, edge and literal takes log2(2 atoms + states + 3) bits,\n\
                  # m misjudged of n traces log2(n choose m) + m\n";
     }
     let suspects = suspects(data, learnt);
@@ -95,10 +99,10 @@ pub fn to_text(data: &Dataset, learnt: &TolerantOutcome) -> String {
 }
 
 fn level_text(level: &Level) -> String {
-    let bits = (level.bits).map_or_else(String::new, |bits| format!(", {bits:.1} bits"));
-    match level.proven() {
-        true => format!("{} (proven){bits}", level.fewest_misjudged),
-        false => format!(
+    match (level.bits, level.proven()) {
+        (Some(bits), _) => format!("{}, {bits:.1} bits", level.fewest_misjudged),
+        (None, true) => format!("{} (proven)", level.fewest_misjudged),
+        (None, false) => format!(
             "at least {} (proven), at most {} (found)",
             level.at_least, level.fewest_misjudged
         ),

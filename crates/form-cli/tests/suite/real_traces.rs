@@ -187,7 +187,10 @@ fn every_row_is_cross_validated() {
 fn a_choice_by_description_length_is_called_so() {
     let folder = folder();
     let text = run(&folder, "learn orders.jsonl --lifted --tolerate auto").stdout;
-    assert!(text.contains(", which description length chose"), "{text}");
+    assert!(
+        text.contains(" has a shorter description (proven)"),
+        "{text}"
+    );
     let json = run(
         &folder,
         "learn orders.jsonl --lifted --tolerate auto --json",
@@ -235,5 +238,57 @@ fn event_logs_become_traces() {
             .contains("log.csv:1:1: no column is called `case`"),
         "{}",
         wrong.stderr
+    );
+}
+
+/// Traces with signatures of their own: `forall` ranges over each one's objects, and edges name what all have.
+#[test]
+fn signatures_of_traces_count() {
+    let folder = folder();
+    let line = |own: &str, kind: &str, steps: &str| {
+        format!("{{\"signature\":[{own}],\"kind\":\"{kind}\",\"steps\":[{steps}]}}\n")
+    };
+    let log = [
+        line(
+            "\"p(a)\",\"p(b)\",\"q(z)\"",
+            "goal",
+            "[\"p(a)\"],[\"p(b)\"],[\"q(z)\"]",
+        ),
+        line("\"p(c)\",\"q(z)\"", "goal", "[\"p(c)\"],[\"q(z)\"]"),
+        line(
+            "\"p(d)\",\"p(e)\",\"q(z)\"",
+            "incomplete",
+            "[\"p(e)\"],[\"q(z)\"]",
+        ),
+        line(
+            "\"p(f)\",\"q(z)\",\"q(y)\"",
+            "incomplete",
+            "[\"p(f)\"],[\"q(y)\"]",
+        ),
+    ];
+    fs::write(folder.path().join("own.jsonl"), log.concat()).unwrap();
+    let learnt = run(&folder, "learn own.jsonl -o own.form");
+    assert_eq!(learnt.code, Some(0), "{}", learnt.stderr);
+    let machine = fs::read_to_string(folder.path().join("own.form")).unwrap();
+    assert!(machine.contains("forall X. p(X)\n"), "{machine}");
+    assert!(machine.contains("q(z)"), "{machine}");
+    let check = run(&folder, "check own.form own.jsonl");
+    assert_eq!(check.code, Some(0), "{}", check.stdout);
+    assert!(
+        check.stdout.contains("consistent with all of them"),
+        "{}",
+        check.stdout
+    );
+    let summary = run(&folder, "traces own.jsonl").stdout;
+    assert!(
+        summary.contains("4 traces with a signature of their own"),
+        "{summary}"
+    );
+    let refused = run(&folder, "learn own.jsonl --explain");
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.stderr.contains("signatures of their own"),
+        "{}",
+        refused.stderr
     );
 }

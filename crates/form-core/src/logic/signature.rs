@@ -33,6 +33,12 @@ impl Signature {
         Self { atoms, by_text }
     }
 
+    /// The signature of some of its atoms, which get new numbers.
+    #[must_use]
+    pub fn restricted(&self, atoms: &AtomSet) -> Self {
+        Self::new(atoms.iter().map(|id| self.atom(id).clone()))
+    }
+
     /// Reads atoms such as `yellow(o1)`.
     ///
     /// ```

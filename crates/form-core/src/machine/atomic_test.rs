@@ -34,8 +34,8 @@ pub(crate) struct Test {
 }
 
 impl Test {
-    /// Binds an atom; an error says what the signature lacks.
-    pub(crate) fn bind(atom: &Atom, signature: &Signature) -> Result<Self> {
+    /// Binds an atom; an error says what the signature lacks. If `own` are the atoms that can be observed, `forall` ranges over these.
+    pub(crate) fn bind(atom: &Atom, signature: &Signature, own: Option<&AtomSet>) -> Result<Self> {
         let quantified = match atom {
             Atom::Ground(ground) => {
                 return Ok(Self {
@@ -52,7 +52,15 @@ impl Test {
                 scope: Scope::Join(Arc::new(join)),
             });
         };
-        let mask = signature.extension(quantified, literal)?;
+        let mut mask = signature.extension(quantified, literal)?;
+        if let (Quantifier::Forall, Some(own)) = (quantified.quantifier(), own) {
+            mask = mask.intersection(own);
+            if mask.is_empty() {
+                // Over no object, `forall` does not hold.
+                let scope = Scope::AnyNewest;
+                return Ok(Self { scope, mask });
+            }
+        }
         let scope = match quantified.quantifier() {
             Quantifier::Exists if literal.once => Scope::AnySeen,
             Quantifier::Exists => Scope::AnyNewest,

@@ -134,13 +134,41 @@ impl Machine {
 impl BoundMachine {
     /// As [`Machine::bind`], sharing machine and signature.
     pub fn new(machine: Arc<Machine>, signature: Arc<Signature>) -> Result<Self> {
+        Self::compiled(machine, signature, None)
+    }
+
+    /// The machine where no other atoms can be observed than these, such as the [own signature](crate::Trace::own_signature) of a trace:
+    /// `forall` ranges over them, and over none of them it does not hold. All other atoms just never are observed.
+    ///
+    /// ```
+    /// use form_core::{Machine, Signature};
+    /// let machine: Machine = "initial u0\naccept u1\nu0 -> u1 : forall X. paid(X)".parse()?;
+    /// let signature = Signature::parse(["paid(o1)", "paid(o2)"])?;
+    /// let machine = machine.bind(&signature)?;
+    /// let first = signature.observation(["paid(o1)"])?;
+    /// let u0 = machine.machine().initial();
+    /// assert!(machine.choose(u0, &first, &first).is_none());
+    /// assert!(machine.within(&first).choose(u0, &first, &first).is_some());
+    /// # Ok::<(), form_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn within(&self, own: &AtomSet) -> Self {
+        let (machine, signature) = (self.machine.clone(), self.signature.clone());
+        Self::compiled(machine, signature, Some(own)).expect("it is bound to this signature")
+    }
+
+    fn compiled(
+        machine: Arc<Machine>,
+        signature: Arc<Signature>,
+        own: Option<&AtomSet>,
+    ) -> Result<Self> {
         let mut outgoing = vec![Vec::new(); machine.states().len()];
         for (id, edge) in machine.edge_ids().zip(machine.edges()) {
             outgoing[edge.from.index()].push(id);
         }
         let formulae: Vec<BoundFormula> = (machine.edge_ids())
             .map(|id| {
-                BoundFormula::new(&machine.edge(id).formula, &signature)
+                BoundFormula::new(&machine.edge(id).formula, &signature, own)
                     .map_err(|error| error.within(machine.describe_edge(id)))
             })
             .collect::<Result<_>>()?;
@@ -302,11 +330,15 @@ pub(crate) enum BoundNode {
 }
 
 impl BoundFormula {
-    pub(crate) fn new(formula: &Formula, signature: &Signature) -> Result<Self> {
+    pub(crate) fn new(
+        formula: &Formula,
+        signature: &Signature,
+        own: Option<&AtomSet>,
+    ) -> Result<Self> {
         let bind = |node: &Node| {
             Ok(match node {
                 Node::True => BoundNode::True,
-                Node::Atom(atom) => BoundNode::Test(Test::bind(atom, signature)?),
+                Node::Atom(atom) => BoundNode::Test(Test::bind(atom, signature, own)?),
                 Node::Not => BoundNode::Not,
                 Node::And(n) => BoundNode::And(*n),
                 Node::Or(n) => BoundNode::Or(*n),

@@ -171,7 +171,7 @@ impl Grounding<'_> {
             if matches!(atom, Atom::Ground(_)) {
                 return None;
             }
-            let residue = Test::bind(atom, signature).and_then(|test| {
+            let residue = Test::bind(atom, signature, None).and_then(|test| {
                 residue(&test, seen, signature).ok_or_else(|| Error::Limit {
                     what: format!("combinations of atoms for `{atom}`"),
                     limit: MAX_CHOICES,
@@ -231,7 +231,7 @@ impl Grounding<'_> {
             return !edges.iter().any(|edge| satisfies(buffer, edge, signature));
         }
         let bind = |formula: &Formula| {
-            BoundFormula::new(formula, signature)
+            BoundFormula::new(formula, signature, None)
                 .expect("grounding only names atoms of the signature")
         };
         let edges: Vec<BoundFormula> = edges.iter().map(bind).collect();

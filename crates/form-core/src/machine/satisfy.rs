@@ -276,7 +276,7 @@ mod tests {
         let formulae: [Formula; 2] = [a.parse().unwrap(), b.parse().unwrap()];
         let bound = formulae
             .each_ref()
-            .map(|f| BoundFormula::new(f, &signature).unwrap());
+            .map(|f| BoundFormula::new(f, &signature, None).unwrap());
         let both = [(&bound[0], true), (&bound[1], true)];
         match find_buffer(&both, &signature, StepMode::Changes) {
             Satisfiable::Yes(buffer) => {
@@ -344,7 +344,7 @@ mod tests {
             }
         }
         let formula: Formula = text.join(" and ").parse().unwrap();
-        let bound = BoundFormula::new(&formula, &signature).unwrap();
+        let bound = BoundFormula::new(&formula, &signature, None).unwrap();
         assert_eq!(
             find_buffer(&[(&bound, true)], &signature, StepMode::Changes),
             Satisfiable::Unknown

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::file::TraceFile;
+use super::sink::Dropped;
 use super::trace::{Kind, Trace};
 use crate::error::Result;
 use crate::logic::atom_set::AtomSet;
@@ -28,6 +29,7 @@ pub struct Dataset {
     files: Vec<String>,
     traces: Vec<(Origin, Trace)>,
     duplicates: Vec<(Origin, Origin)>,
+    dropped: Dropped,
     prefixes: PrefixTree,
 }
 
@@ -62,6 +64,7 @@ impl Dataset {
             files: Vec::new(),
             traces: Vec::new(),
             duplicates: Vec::new(),
+            dropped: Dropped::default(),
             prefixes: PrefixTree::default(),
         }
     }
@@ -70,8 +73,17 @@ impl Dataset {
     pub fn read(&mut self, mut file: TraceFile) -> Result<usize> {
         self.expect_mode(file.step_mode()?, file.name())?;
         let index = self.add_file(file.name());
-        for (line, trace) in file.traces(&self.signature)? {
+        let mode = file.step_mode()?;
+        let mut read: Vec<(usize, Trace, Dropped)> = Vec::new();
+        file.for_each_block(
+            &self.signature,
+            |traces: &mut Vec<_>, seen| traces.push((seen.line, seen.trace(mode), seen.dropped)),
+            |traces| read.extend(traces),
+        )?;
+        for (line, trace, dropped) in read {
             self.add(Origin { file: index, line }, trace);
+            self.dropped.empty += dropped.empty;
+            self.dropped.repeated += dropped.repeated;
         }
         Ok(index)
     }
@@ -94,13 +106,16 @@ impl Dataset {
         self.files.len() - 1
     }
 
+    /// The names of the files, by index.
+    pub fn files(&self) -> &[String] {
+        &self.files
+    }
+
     /// Adds a trace; `false` for a duplicate.
     pub fn add(&mut self, origin: Origin, trace: Trace) -> bool {
         self.mode.get_or_insert(trace.step_mode());
         let ends = self.prefixes.insert(trace.steps(), self.traces.len());
-        let twin = ends
-            .iter()
-            .find(|i| self.traces[**i].1.kind() == trace.kind());
+        let twin = ends.iter().find(|i| self.traces[**i].1 == trace);
         if let Some(first) = twin {
             self.duplicates.push((self.traces[*first].0, origin));
             self.prefixes.remove_last(trace.steps());
@@ -125,6 +140,17 @@ impl Dataset {
         &self.duplicates
     }
 
+    /// The observations of files that do not count.
+    pub fn dropped(&self) -> Dropped {
+        self.dropped
+    }
+
+    /// The trace of an origin, if it is the first of its duplicates.
+    pub fn trace_of(&self, origin: Origin) -> Option<&Trace> {
+        let mut traces = self.traces.iter();
+        traces.find(|(of, _)| *of == origin).map(|(_, trace)| trace)
+    }
+
     /// The name of the file that a trace is from.
     pub fn file_name(&self, origin: Origin) -> &str {
         self.files.get(origin.file).map_or("trace", String::as_str)
@@ -142,6 +168,9 @@ impl Dataset {
         for (i, (_, trace)) in self.traces.iter().enumerate() {
             self.prefixes.along(trace.steps(), |j, whole| {
                 let other = &self.traces[j].1;
+                if other.own_signature() != trace.own_signature() {
+                    return;
+                }
                 let over = other.kind() != Kind::Incomplete;
                 let reason = if whole && j < i {
                     ContradictionReason::SameObservations
@@ -253,6 +282,8 @@ mod tests {
             .map(|(a, b)| lines(*a, *b))
             .collect();
         assert_eq!(duplicates, [(1, 3)]);
+        let (empty, repeated) = (1, 2);
+        assert_eq!(data.dropped(), Dropped { empty, repeated });
         let found: Vec<_> = data
             .contradictions()
             .iter()
@@ -287,5 +318,34 @@ mod tests {
                 .starts_with("t.jsonl:2:32: `b` is not in the signature"),
             "{error}"
         );
+    }
+
+    /// A line may bring a signature of its own: it is kept, written again, and tells traces apart.
+    #[test]
+    fn traces_bring_signatures_of_their_own() {
+        let text = r#"{"signature":["p(a)","p(b)"],"kind":"goal","steps":[["p(a)"]]}
+{"kind":"goal","steps":[["p(a)"]],"signature":["p(a)"]}
+{"kind":"incomplete","steps":[["p(a)"]]}
+{"signature":["p(a)"],"kind":"goal","steps":[["p(a)"]]}"#;
+        let data = dataset(text).unwrap();
+        assert_eq!((data.signature().len(), data.traces().len()), (2, 3));
+        assert_eq!(data.duplicates().len(), 1);
+        // Traces of different signatures do not contradict each other.
+        assert!(data.contradictions().is_empty());
+        let own = |i: usize| data.traces()[i].1.own_signature().map(AtomSet::len);
+        assert_eq!([own(0), own(1), own(2)], [Some(2), Some(1), None]);
+        for (_, trace) in data.traces() {
+            let line = trace.to_json(data.signature());
+            let again = TraceFile::new("t", std::io::Cursor::new(line)).unwrap();
+            assert_eq!(again.traces(data.signature()).unwrap()[0].1, *trace);
+        }
+        for wrong in [
+            r#"{"signature":["p(a)"],"kind":"goal","steps":[["p(b)"]]}"#,
+            r#"{"kind":"goal","steps":[["p(b)"]],"signature":["p(a)"]}"#,
+        ] {
+            let error = dataset(wrong).unwrap_err().to_string();
+            let expected = "t.jsonl:1:1: `p(b)` is not in the signature of its trace";
+            assert!(error.starts_with(expected), "{error}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::archive::Gunzip;
 use super::line::{self, Header, Line, LineFault, Sink};
-use super::sink::{Collector, Interner};
+use super::sink::{Collector, Dropped, Interner};
 use super::trace::{Kind, Trace};
 use crate::error::{Error, Result};
 use crate::logic::atom_set::AtomSet;
@@ -39,6 +39,29 @@ struct Declared {
     atoms: Option<HashSet<String>>,
     /// Which environment steps the traces have.
     steps: StepMode,
+}
+
+/// A trace as it is read.
+#[derive(Clone, Copy)]
+pub(crate) struct ParsedTrace<'a> {
+    pub(crate) line: usize,
+    pub(crate) kind: Kind,
+    /// The steps that count.
+    pub(crate) steps: &'a [AtomSet],
+    /// The signature that it brings, if any.
+    pub(crate) own: Option<&'a AtomSet>,
+    /// The steps that do not count.
+    pub(crate) dropped: Dropped,
+}
+
+impl ParsedTrace<'_> {
+    pub(crate) fn trace(&self, mode: StepMode) -> Trace {
+        let trace = Trace::with_mode(mode, self.kind, self.steps.iter().cloned());
+        match self.own {
+            None => trace,
+            Some(own) => trace.with_signature(own.clone()),
+        }
+    }
 }
 
 /// The size of a block of lines in bytes.
@@ -161,8 +184,8 @@ impl TraceFile {
         let mode = self.step_mode()?;
         self.for_each_block(
             signature,
-            |traces: &mut Vec<_>, line, kind, steps| {
-                traces.push((line, Trace::with_mode(mode, kind, steps.iter().cloned())));
+            |traces: &mut Vec<_>, seen| {
+                traces.push((seen.line, seen.trace(mode)));
             },
             |traces| all.extend(traces),
         )?;
@@ -173,8 +196,8 @@ impl TraceFile {
     /// does not depend on the size of the file.
     pub fn next_traces(&mut self, signature: &Signature) -> Result<Vec<(usize, Trace)>> {
         let mode = self.step_mode()?;
-        let visit = |traces: &mut Vec<_>, line, kind, steps: &[AtomSet]| {
-            traces.push((line, Trace::with_mode(mode, kind, steps.iter().cloned())));
+        let visit = |traces: &mut Vec<_>, seen: ParsedTrace<'_>| {
+            traces.push((seen.line, seen.trace(mode)));
         };
         loop {
             let results = self.next_blocks(signature, &visit)?;
@@ -195,8 +218,9 @@ impl TraceFile {
         let mut all = BTreeSet::new();
         self.for_each_block(
             signature,
-            |found: &mut BTreeSet<AtomSet>, _, _, steps| {
-                for step in steps
+            |found: &mut BTreeSet<AtomSet>, seen| {
+                for step in seen
+                    .steps
                     .iter()
                     .filter(|step| !found.contains(step))
                     .collect::<Vec<_>>()
@@ -215,9 +239,9 @@ impl TraceFile {
         let mode = self.step_mode()?;
         self.for_each_block(
             signature,
-            |found: &mut Option<Trace>, line, kind, steps| {
-                if line == wanted {
-                    *found = Some(Trace::with_mode(mode, kind, steps.iter().cloned()));
+            |found: &mut Option<Trace>, seen| {
+                if seen.line == wanted {
+                    *found = Some(seen.trace(mode));
                 }
             },
             |found| trace = trace.take().or(found),
@@ -225,12 +249,12 @@ impl TraceFile {
         Ok(trace)
     }
 
-    /// Visits all traces on all cores: `visit` takes each trace (line, kind, the steps that count) with the result of its block so far,
+    /// Visits all traces on all cores: `visit` takes each trace with the result of its block so far,
     /// `finish` takes the results in the file's order. Memory does not depend on the number of traces.
     pub(crate) fn for_each_block<T: Default + Send>(
         mut self,
         signature: &Signature,
-        visit: impl Fn(&mut T, usize, Kind, &[AtomSet]) + Sync,
+        visit: impl Fn(&mut T, ParsedTrace<'_>) + Sync,
         mut finish: impl FnMut(T),
     ) -> Result<()> {
         loop {
@@ -248,7 +272,7 @@ impl TraceFile {
     fn next_blocks<T: Default + Send>(
         &mut self,
         signature: &Signature,
-        visit: &(impl Fn(&mut T, usize, Kind, &[AtomSet]) + Sync),
+        visit: &(impl Fn(&mut T, ParsedTrace<'_>) + Sync),
     ) -> Result<Vec<Result<T>>> {
         let declared = self.declared()?;
         let mode = declared.steps;
@@ -267,9 +291,20 @@ impl TraceFile {
                 let mut sink = Interner::new(signature, declared.as_ref(), mode);
                 block.each_line(&mut sink, |line, parsed, sink| {
                     if let Line::Trace(kind) = parsed {
-                        visit(&mut result, line, kind, &sink.steps);
+                        if let Some(atom) = sink.undeclared() {
+                            return Err(format!("`{atom}` is not in the signature of its trace"));
+                        }
+                        let seen = ParsedTrace {
+                            line,
+                            kind,
+                            steps: &sink.steps,
+                            own: sink.own.as_ref(),
+                            dropped: sink.dropped,
+                        };
+                        visit(&mut result, seen);
                     }
                     sink.clear();
+                    Ok(())
                 })?;
                 Ok(result)
             })
@@ -339,7 +374,7 @@ impl Block {
     fn each_line<S: Sink>(
         &self,
         sink: &mut S,
-        mut visit: impl FnMut(usize, Line, &mut S),
+        mut visit: impl FnMut(usize, Line, &mut S) -> Result<(), String>,
     ) -> Result<()> {
         for (i, line) in self.bytes.split(|b| *b == b'\n').enumerate() {
             let number = self.first_line + i;
@@ -368,7 +403,8 @@ impl Block {
                 };
                 return Err(self.located(number, line, fault));
             }
-            visit(number, parsed, sink);
+            visit(number, parsed, sink)
+                .map_err(|problem| self.located(number, line, LineFault { at: 0, problem }))?;
         }
         Ok(())
     }
@@ -403,6 +439,7 @@ impl Block {
                     steps: header.steps.unwrap_or_default(),
                 });
             }
+            Ok(())
         });
         // A mistake in it is reported when the line is read as a trace.
         read.ok()?;
@@ -415,7 +452,7 @@ impl Block {
     /// The atoms that occur.
     fn atoms(&self) -> Result<HashSet<String>> {
         let mut sink = Collector::default();
-        self.each_line(&mut sink, |_, _, _| ())?;
+        self.each_line(&mut sink, |_, _, _| Ok(()))?;
         Ok(sink.atoms)
     }
 }

@@ -18,14 +18,16 @@ pub(crate) trait Sink {
     fn atom(&mut self, text: &str) -> Result<(), String>;
     /// The current step is complete.
     fn end_of_step(&mut self);
+    /// The atoms since then were no step, but a signature.
+    fn end_of_signature(&mut self);
 }
 
 /// The content of a line, besides the atoms that went to the sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// A declaration of the signature, its atoms as one step, or of which steps count, or of both.
+    /// A declaration of the signature, or of which steps count, or of both.
     Header(Header),
-    /// A trace.
+    /// A trace, which may bring a signature of its own.
     Trace(Kind),
 }
 
@@ -130,7 +132,7 @@ impl<'de, S: Sink> Visitor<'de> for LineVisitor<'_, '_, '_, S> {
                     map.next_value_seed(Atoms {
                         context: self.context,
                     })?;
-                    self.context.sink.end_of_step();
+                    self.context.sink.end_of_signature();
                     signature = true;
                 }
                 Field::Other => {
@@ -139,7 +141,7 @@ impl<'de, S: Sink> Visitor<'de> for LineVisitor<'_, '_, '_, S> {
             }
         }
         match (kind, steps, signature) {
-            (Some(kind), Some(StepsValue::List), false) => Ok(Line::Trace(kind)),
+            (Some(kind), Some(StepsValue::List), _) => Ok(Line::Trace(kind)),
             (None, None, true) => Ok(Line::Header(Header {
                 signature,
                 steps: None,
@@ -148,9 +150,6 @@ impl<'de, S: Sink> Visitor<'de> for LineVisitor<'_, '_, '_, S> {
                 signature,
                 steps: Some(mode),
             })),
-            (_, _, true) => Err(A::Error::custom(
-                "a line is either a trace or a signature, not both",
-            )),
             (None, ..) => Err(A::Error::missing_field("kind")),
             (_, None, _) => Err(A::Error::missing_field("steps")),
             (_, Some(_), _) => Err(A::Error::custom(

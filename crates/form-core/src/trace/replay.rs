@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::file::TraceFile;
+use super::file::{ParsedTrace, TraceFile};
 use super::trace::{Disagreement, Kind, Trace, disagreement};
 use crate::error::Result;
 use crate::logic::atom_set::AtomSet;
@@ -61,7 +61,7 @@ impl Replay {
         let what = format!("machine {}", machine.machine().name());
         file.with_mode(mode, &what)?.for_each_block(
             machine.signature(),
-            |replay: &mut Self, line, kind, steps| replay.visit(machine, &name, line, kind, steps),
+            |replay: &mut Self, seen| replay.visit(machine, &name, seen),
             |part| self.merge(part),
         )
     }
@@ -71,17 +71,15 @@ impl Replay {
         self.traces.iter().sum()
     }
 
-    fn visit(
-        &mut self,
-        machine: &BoundMachine,
-        file: &Arc<str>,
-        line: usize,
-        kind: Kind,
-        steps: &[AtomSet],
-    ) {
+    fn visit(&mut self, machine: &BoundMachine, file: &Arc<str>, seen: ParsedTrace<'_>) {
+        let (line, kind, steps) = (seen.line, seen.kind, seen.steps);
         self.traces[kind as usize] += 1;
         self.steps += steps.len() as u64;
-        if let Some(disagreement) = disagreement(machine, kind, steps) {
+        let found = match seen.own {
+            None => disagreement(machine, kind, steps),
+            Some(own) => disagreement(&machine.within(own), kind, steps),
+        };
+        if let Some(disagreement) = found {
             self.disagreements += 1;
             self.misjudged.push(Misjudged {
                 file: file.clone(),
@@ -93,7 +91,7 @@ impl Replay {
             self.first.get_or_insert_with(|| Counterexample {
                 file: file.to_string(),
                 line,
-                trace: Trace::with_mode(machine.machine().step_mode(), kind, steps.iter().cloned()),
+                trace: seen.trace(machine.machine().step_mode()),
                 disagreement,
             });
         }
@@ -131,6 +129,16 @@ pub struct ExplainedStep {
 ///
 /// Formulae are evaluated by the definition of truth, not by the compiled form.
 pub fn explain(machine: &BoundMachine, trace: &Trace) -> Vec<ExplainedStep> {
+    let within = trace.own_signature().map(|own| machine.within(own));
+    let machine = within.as_ref().unwrap_or(machine);
+    // The definition of truth ranges over a whole signature: that of the trace, if it has one of its own.
+    let own = (trace.own_signature()).map(|own| machine.signature().restricted(own));
+    let signature = own.as_ref().unwrap_or(machine.signature());
+    let over = |set: &AtomSet| -> AtomSet {
+        (set.iter().map(|id| machine.signature().atom(id)))
+            .filter_map(|atom| signature.id_of(atom))
+            .collect()
+    };
     let mut run = Run::new(machine);
     let mut steps = Vec::new();
     for observation in trace.steps() {
@@ -139,10 +147,10 @@ pub fn explain(machine: &BoundMachine, trace: &Trace) -> Vec<ExplainedStep> {
             break;
         }
         let earlier = run.seen().clone();
-        let buffer = [earlier.clone(), observation.clone()];
+        let buffer = [over(&earlier), over(observation)];
         let holds = |edge: &EdgeId| {
             let formula = &machine.machine().edge(*edge).formula;
-            crate::logic::truth::satisfies(&buffer, formula, machine.signature())
+            crate::logic::truth::satisfies(&buffer, formula, signature)
         };
         let edges = machine
             .outgoing(from)
@@ -160,4 +168,41 @@ pub fn explain(machine: &BoundMachine, trace: &Trace) -> Vec<ExplainedStep> {
         });
     }
     steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logic::signature::Signature;
+    use crate::machine::machine::Machine;
+
+    /// The compiled machine and the definition of truth agree on traces with signatures of their own.
+    #[test]
+    fn a_trace_is_judged_by_its_own_signature() {
+        let machine: Machine = "initial u0\naccept acc\n\
+             u0 -> u1 : forall X. p(X) and not q(c)\nu0 -> acc : exists X. q(X) and not forall X. p(X)\nu1 -> acc : atleast 2 X. p(X)"
+            .parse()
+            .unwrap();
+        let atoms = ["p(a)", "p(b)", "p(c)", "q(a)", "q(c)"];
+        let signature = Signature::parse(atoms).unwrap();
+        let bound = machine.bind(&signature).unwrap();
+        let (mut taken, mut never) = (0, 0);
+        for own in 0..1_u32 << atoms.len() {
+            let own: Vec<&str> = (atoms.iter().enumerate())
+                .filter(|(i, _)| own >> i & 1 == 1)
+                .map(|(_, atom)| *atom)
+                .collect();
+            let steps = (own.iter().chain(own.iter().rev()))
+                .map(|atom| signature.observation([*atom]).unwrap());
+            let trace = Trace::new(Kind::Incomplete, steps)
+                .with_signature(signature.observation(&own).unwrap());
+            for step in explain(&bound, &trace) {
+                let first = step.edges.iter().find(|(_, holds)| *holds);
+                assert_eq!(step.taken, first.map(|(edge, _)| *edge), "{own:?}");
+                taken += usize::from(step.taken.is_some());
+                never += usize::from(step.taken.is_none());
+            }
+        }
+        assert!(taken > 20 && never > 20, "{taken}, {never}");
+    }
 }

@@ -25,6 +25,8 @@ impl Sink for Collector {
     }
 
     fn end_of_step(&mut self) {}
+
+    fn end_of_signature(&mut self) {}
 }
 
 /// Turns atoms into the observations of a signature that count.
@@ -37,6 +39,18 @@ pub(crate) struct Interner<'a> {
     compressor: Compressor,
     current: AtomSet,
     pub(crate) steps: Vec<AtomSet>,
+    /// The signature that the trace brings, if any.
+    pub(crate) own: Option<AtomSet>,
+    pub(crate) dropped: Dropped,
+}
+
+/// Observations of trace files that do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// Empty ones.
+    pub empty: u64,
+    /// Those that repeat the one before.
+    pub repeated: u64,
 }
 
 impl<'a> Interner<'a> {
@@ -52,6 +66,8 @@ impl<'a> Interner<'a> {
             compressor: Compressor::new(mode),
             current: AtomSet::with_room_for(signature.len()),
             steps: Vec::new(),
+            own: None,
+            dropped: Dropped::default(),
         }
     }
 
@@ -59,6 +75,16 @@ impl<'a> Interner<'a> {
         self.compressor.reset();
         self.current.clear();
         self.steps.clear();
+        self.own = None;
+        self.dropped = Dropped::default();
+    }
+
+    /// An observed atom that the trace's own signature lacks.
+    pub(crate) fn undeclared(&self) -> Option<String> {
+        let own = self.own.as_ref()?;
+        let mut observed = self.steps.iter().flat_map(AtomSet::iter);
+        let missing = observed.find(|id| !own.contains(*id))?;
+        Some(self.signature.atom(missing).to_string())
     }
 }
 
@@ -93,8 +119,16 @@ impl Sink for Interner<'_> {
     fn end_of_step(&mut self) {
         if self.compressor.admits(&self.current) {
             self.steps.push(self.current.clone());
+        } else if self.current.is_empty() {
+            self.dropped.empty += 1;
+        } else {
+            self.dropped.repeated += 1;
         }
         self.current.clear();
+    }
+
+    fn end_of_signature(&mut self) {
+        self.own = Some(std::mem::take(&mut self.current));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::logic::atom_set::AtomSet;
 use crate::logic::signature::Signature;
@@ -68,6 +69,7 @@ pub struct Trace {
     kind: Kind,
     mode: StepMode,
     steps: Vec<AtomSet>,
+    own: Option<Arc<AtomSet>>,
 }
 
 /// How a machine is inconsistent with a trace, which is then a counterexample.
@@ -98,7 +100,24 @@ impl Trace {
             .into_iter()
             .filter(|o| compressor.admits(o))
             .collect();
-        Self { kind, mode, steps }
+        Self {
+            kind,
+            mode,
+            steps,
+            own: None,
+        }
+    }
+
+    /// The same trace with a signature of its own: the atoms that can be observed in it. `forall` ranges over its objects then.
+    #[must_use]
+    pub fn with_signature(mut self, own: AtomSet) -> Self {
+        self.own = Some(Arc::new(own));
+        self
+    }
+
+    /// The atoms that can be observed in it, if it says so.
+    pub fn own_signature(&self) -> Option<&AtomSet> {
+        self.own.as_deref()
     }
 
     /// Which environment steps it has.
@@ -117,9 +136,12 @@ impl Trace {
     }
 
     /// The first inconsistency of a machine with the trace, if any. Both must count every step, or every change: see
-    /// [`StepMode::must_be`].
+    /// [`StepMode::must_be`]. The machine is one for the trace's own signature, if that has one: see [`BoundMachine::within`].
     pub fn disagreement(&self, machine: &BoundMachine) -> Option<Disagreement> {
-        disagreement(machine, self.kind, &self.steps)
+        match &self.own {
+            None => disagreement(machine, self.kind, &self.steps),
+            Some(own) => disagreement(&machine.within(own), self.kind, &self.steps),
+        }
     }
 
     /// The trace as a line of a trace file.
@@ -129,7 +151,11 @@ impl Trace {
             .iter()
             .map(|step| signature.texts(step))
             .collect();
-        serde_json::json!({ "kind": self.kind.as_str(), "steps": steps }).to_string()
+        let mut line = serde_json::json!({ "kind": self.kind.as_str(), "steps": steps });
+        if let Some(own) = &self.own {
+            line["signature"] = signature.texts(own).into();
+        }
+        line.to_string()
     }
 }
 

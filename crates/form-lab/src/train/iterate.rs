@@ -55,7 +55,7 @@ pub struct RelearntMachine {
 }
 
 /// What came of relearning.
-enum RelearnOutcome {
+pub(super) enum RelearnOutcome {
     /// There is nothing to learn from yet.
     NoGoalYet,
     /// With a tolerance: the current machine is still the best.
@@ -85,19 +85,20 @@ impl<F: EnvFactory> Trainer<F> {
         if self.exploration.is_some() && self.interrupt.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let refuting = match self.config.learning.tolerance() {
-            None => self.counterexamples(&rollout.episodes),
-            Some(_) => self.refuting_sample(&rollout.episodes),
-        };
-        let refuted = !refuting.is_empty() && self.config.method.learns_machine();
+        let relearning = timed(&mut timers.learning, || {
+            match self.config.learning.tolerance() {
+                None => self.refuted(&rollout.episodes),
+                Some(tolerance) => self.reconsider(tolerance, number, &rollout.episodes),
+            }
+        })?;
+        let refuted = relearning.is_some();
 
         let mut relearnt = None;
         let mut stop_cause = None;
         let mut policies = Vec::new();
         let mut experience = rollout.experience;
-        if refuted {
-            let seen = self.seen(&rollout.episodes);
-            match timed(&mut timers.learning, || self.relearn(refuting, &seen))? {
+        if let Some(relearning) = relearning {
+            match relearning {
                 RelearnOutcome::NoGoalYet | RelearnOutcome::SameMachine => {}
                 RelearnOutcome::Machine(machine) => {
                     // Only the learner, without new agents and episodes.
@@ -212,7 +213,8 @@ impl<F: EnvFactory> Trainer<F> {
             (steps, collected.episodes, Some(collected.experience))
         } else {
             let steps = self.config.learning.explore;
-            (steps, self.game.explore(steps, &mut random)?, None)
+            let longest = self.longest_walk();
+            (steps, self.game.explore(steps, longest, &mut random)?, None)
         };
         Ok(Rollout {
             episodes,
@@ -224,8 +226,8 @@ impl<F: EnvFactory> Trainer<F> {
     /// All that was seen since the last machine: the episodes of this iteration, and those that still run. Traces that its machine
     /// judges rightly may refute the next one, which saves it an iteration of its own.
     fn seen(&self, episodes: &[Episode]) -> Vec<Trace> {
-        // Exploration keeps all its traces itself; with a tolerance, one trace refutes nothing.
-        if self.exploration.is_some() || self.config.learning.tolerance().is_some() {
+        // Exploration keeps all its traces itself.
+        if self.exploration.is_some() {
             return Vec::new();
         }
         let ended = episodes.iter().filter_map(|episode| episode.trace.clone());
@@ -251,6 +253,18 @@ impl<F: EnvFactory> Trainer<F> {
         }))
     }
 
+    /// Relearns the machine, if it has misjudged an episode.
+    fn refuted(&mut self, episodes: &[Episode]) -> Result<Option<RelearnOutcome>> {
+        let found = self.counterexamples(episodes);
+        match found.is_empty() || !self.config.method.learns_machine() {
+            true => Ok(None),
+            false => {
+                let seen = self.seen(episodes);
+                self.relearn(found, &seen).map(Some)
+            }
+        }
+    }
+
     /// The counterexamples of an iteration: the shortest ones of every kind, without duplicates.
     fn counterexamples(&mut self, episodes: &[Episode]) -> Vec<Trace> {
         let mut found: Vec<Trace> = (episodes.iter())
@@ -272,7 +286,6 @@ impl<F: EnvFactory> Trainer<F> {
     /// Learns the smallest machine consistent with all traces, once one of them reaches the goal or a given machine was wrong. Of what
     /// was seen besides, traces are kept as they refute machines.
     fn relearn(&mut self, found: Vec<Trace>, seen: &[Trace]) -> Result<RelearnOutcome> {
-        let tolerance = self.config.learning.tolerance();
         let explores = self.exploration.is_some();
         if explores {
             // All that a run does follows from its traces, also after it was resumed: the learner keeps nothing of earlier calls.
@@ -281,8 +294,7 @@ impl<F: EnvFactory> Trainer<F> {
         }
         let mut new = Vec::new();
         for trace in found {
-            // With a tolerance, repeated traces count as often.
-            if tolerance.is_some() || self.learner.add(&trace).is_some() {
+            if self.learner.add(&trace).is_some() {
                 // Exploration keeps all its traces itself.
                 if !explores {
                     self.traces.push(trace.clone());
@@ -305,15 +317,8 @@ impl<F: EnvFactory> Trainer<F> {
                 interrupt: Some(self.interrupt.clone()),
                 ..Limits::default()
             };
-            let (mut share, before) = (0.0, self.learner.work());
-            let outcome = match tolerance {
-                None => self.learner.learn(&limits)?,
-                Some(tolerance) => {
-                    let learnt = self.learn_tolerant(tolerance, &limits)?;
-                    share = learnt.share;
-                    learnt.outcome
-                }
-            };
+            let before = self.learner.work();
+            let outcome = self.learner.learn(&limits)?;
             if let Some(exploration) = &mut self.exploration {
                 exploration.count_work(self.learner.work() - before);
             }
@@ -332,17 +337,6 @@ impl<F: EnvFactory> Trainer<F> {
                     pairs.len()
                 ),
             };
-            if tolerance.is_some() {
-                let machine = &found.0.machine;
-                if !(machine.edges().iter()).any(|edge| edge.to == machine.accept()) {
-                    // The few goals so far may be mistakes: more must be seen.
-                    return Ok(RelearnOutcome::NoGoalYet);
-                }
-                if self.confirms(&found.0.machine, share) {
-                    return Ok(RelearnOutcome::SameMachine);
-                }
-                break found;
-            }
             match self.refuting(&found.0.machine, seen)? {
                 Some(trace) if self.learner.add(&trace).is_some() => {
                     if !explores {
@@ -372,7 +366,7 @@ impl<F: EnvFactory> Trainer<F> {
     }
 
     /// Goes on with a new machine, and with the policies whose sub-tasks survive.
-    fn follow(&mut self, machine: Machine) -> Result<RelearntMachine> {
+    pub(super) fn follow(&mut self, machine: Machine) -> Result<RelearntMachine> {
         let next = assignment(&self.config, self.game.worlds(), &machine)?;
         let actions = self.game.worlds().actions().len();
         let old = (std::mem::take(&mut self.agents), self.game.assignment());

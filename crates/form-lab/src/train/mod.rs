@@ -22,7 +22,7 @@ use anyhow::{Context, Result};
 use form_core::{Machine, StepMode, Trace};
 use form_env::{Split, Stream, Worlds, generator};
 use form_learn::{Learner, Options};
-use form_rl::{Agent, AgentAssignment, Checkpoint, Game, LabelNoise, nothing_known};
+use form_rl::{Agent, AgentAssignment, Checkpoint, Game, LabelNoise, WrongLabels, nothing_known};
 
 pub use self::iterate::{Iteration, RelearntMachine};
 pub(crate) use self::policy_reuse::column_maps;
@@ -83,7 +83,7 @@ impl<F: EnvFactory> Trainer<F> {
         let exploration = exploration(&config, &envs, &assignment, Vec::new(), None)?;
         Ok(Self {
             exploration,
-            game: game(&config, worlds, assignment)?.with_label_noise(label_noise(&config)),
+            game: game(&config, worlds, assignment)?.with_wrong_labels(wrong_labels(&config)),
             learner,
             envs,
             agents,
@@ -115,10 +115,12 @@ impl<F: EnvFactory> Trainer<F> {
         if metadata.map_order == MAP_ORDER {
             checkpoint.restore(&mut run.game)?;
         }
-        // With exploration, the learner gets traces as they refute machines; with a tolerance, all of them at every call.
-        if run.exploration.is_none() && run.config.learning.tolerance().is_none() {
+        // With exploration, the learner gets traces as they refute machines; with a tolerance, it is a new one at every call.
+        if run.exploration.is_none() {
             for trace in &traces {
-                run.learner.add(trace);
+                if run.config.learning.tolerance().is_none() {
+                    run.learner.add(trace);
+                }
             }
             run.traces.clone_from(&traces);
         }
@@ -242,9 +244,12 @@ fn first_machine<F: EnvFactory>(config: &RunConfig, envs: &F, mode: StepMode) ->
     }
 }
 
-fn label_noise(config: &RunConfig) -> Option<LabelNoise> {
+fn wrong_labels(config: &RunConfig) -> WrongLabels {
     let (rate, seed) = (config.label_noise, config.seed);
-    (rate > 0.0).then_some(LabelNoise { rate, seed })
+    WrongLabels {
+        noise: (rate > 0.0).then_some(LabelNoise { rate, seed }),
+        restart: config.learning.tolerance().is_some(),
+    }
 }
 
 fn learner_options(config: &RunConfig) -> Options {

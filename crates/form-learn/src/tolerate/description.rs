@@ -1,41 +1,50 @@
 //! Description length (Rissanen 1978): the bits that write down a machine, and then the traces that it misjudges.
 //!
-//! An edge takes two states, a literal an atom and its sign: 2 log2(states + 2) and log2(2 · atoms) bits. Of n traces, m are
-//! misjudged: log2(n choose m) bits say which, and one bit each says which of the two other kinds is right.
+//! A machine is written state by state, each edge as its target and its literals, with a mark after each state. All of these are words
+//! of one list, which has 2 · atoms literals, states + 2 targets and the mark. Of n traces, m are misjudged: log2(n choose m) bits
+//! say which, and one bit each says which of the two other kinds is right.
 
-use crate::outcome::Learnt;
 use crate::problem::Problem;
 
 /// The lengths of descriptions of the traces.
 pub(super) struct Description {
     traces: u64,
-    per_literal: f64,
+    atoms: usize,
 }
 
 impl Description {
     pub(super) fn new(problem: &Problem, traces: u64) -> Self {
         Self {
             traces,
-            per_literal: (2.0 * problem.vocabulary.len().max(1) as f64).log2(),
+            atoms: problem.vocabulary.len(),
         }
     }
 
-    fn per_edge(states: usize) -> f64 {
-        2.0 * (states as f64 + 2.0).log2()
+    /// The bits of a machine with this number of states and this cost, and of the traces it misjudges.
+    pub(super) fn bits(&self, states: usize, cost: usize, misjudged: u64) -> f64 {
+        let word = (2.0 * self.atoms as f64 + states as f64 + 3.0).log2();
+        (cost + states) as f64 * word + self.exceptions(misjudged)
     }
 
-    /// The bits of a machine and the traces it misjudges.
-    pub(super) fn bits(&self, learnt: &Learnt, misjudged: u64) -> f64 {
-        let edges = learnt.machine.edges().len();
-        let literals = learnt.cost.size.saturating_sub(edges);
-        edges as f64 * Self::per_edge(learnt.states)
-            + literals as f64 * self.per_literal
-            + self.exceptions(misjudged)
-    }
-
-    /// Lower bound on the bits of a machine with this number of states: each but the first is entered by an edge.
-    pub(super) fn fewest_bits(&self, states: usize) -> f64 {
-        states.saturating_sub(1) as f64 * (Self::per_edge(states) + self.per_literal)
+    /// The most traces that a machine may misjudge if its description is to be shorter than this; nothing if it is not even without any.
+    pub(super) fn most_misjudged(&self, states: usize, cost: usize, bits: f64) -> Option<u64> {
+        let machine = self.bits(states, cost, 0);
+        if machine >= bits {
+            return None;
+        }
+        if bits.is_infinite() {
+            return Some(self.traces);
+        }
+        // Up to a half of the traces, exceptions take more bits the more there are. A machine that misjudges more describes nothing.
+        let (mut few, mut many) = (0, self.traces / 2);
+        while few < many {
+            let middle = few + (many - few).div_ceil(2);
+            match machine + self.exceptions(middle) < bits {
+                true => few = middle,
+                false => many = middle - 1,
+            }
+        }
+        Some(few)
     }
 
     /// The bits of this number of misjudged traces.
@@ -64,11 +73,16 @@ mod tests {
     fn exceptions_grow() {
         let description = Description {
             traces: 200,
-            per_literal: 4.0,
+            atoms: 8,
         };
         for m in 0..99 {
             assert!(description.exceptions(m) < description.exceptions(m + 1));
         }
         assert!((description.exceptions(1) - (200_f64.log2() + 1.0)).abs() < 1e-9);
+        for (cost, bits) in [(4, 30.0), (4, 100.0), (9, 60.0)] {
+            let most = description.most_misjudged(2, cost, bits);
+            let shorter = |m: u64| description.bits(2, cost, m) < bits;
+            assert_eq!(most, (0..=100).take_while(|m| shorter(*m)).last());
+        }
     }
 }

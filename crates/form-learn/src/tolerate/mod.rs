@@ -33,7 +33,8 @@ pub use tolerance::Tolerance;
 #[derive(Clone, Debug, PartialEq)]
 pub struct TolerantOutcome {
     /// The machine. [`LearnOutcome::Minimal`]: no machine with fewer states misjudges as few traces as tolerated, no machine with
-    /// as many states misjudges fewer, and none of these is cheaper.
+    /// as many states misjudges fewer, and none of these is cheaper. For [`Tolerance::Auto`]: no machine with as many states has a
+    /// shorter description together with the traces that it misjudges.
     pub outcome: LearnOutcome,
     /// What is known for each number of states.
     pub levels: Vec<Level>,
@@ -52,9 +53,10 @@ pub struct TolerantOutcome {
 pub struct Level {
     /// The number of states, accepting and rejecting ones not counted.
     pub states: usize,
-    /// The fewest misjudged traces of a machine found so far, duplicates counted.
+    /// The fewest misjudged traces of a machine found so far, duplicates counted. For [`Tolerance::Auto`], those of the machine with
+    /// the shortest description so far.
     pub fewest_misjudged: u64,
-    /// Lower bound: no machine misjudges fewer.
+    /// Lower bound: no machine misjudges fewer. For [`Tolerance::Auto`], none with as few edges and literals.
     pub at_least: u64,
     /// The bits of the shortest description found, for [`Tolerance::Auto`].
     pub bits: Option<f64>,
@@ -111,9 +113,19 @@ impl Learner {
         let mut search = Search::new(problem, limits);
         let ended = match tolerated {
             Some(tolerated) => search.at_most(tolerated),
-            None => search.shortest_description(total),
+            None => search.shortest_description(total, true),
         };
-        search.outcome(ended, tolerated.unwrap_or(0))
+        search.outcome(ended, tolerated)
+    }
+
+    /// The machine with the shortest description together with the traces it misjudges, as far as a few solver calls show: what
+    /// [`Tolerance::Auto`] looks for, without the proof. Nothing at a limit before the first machine.
+    pub fn learn_shortest_description(&self, limits: &Limits) -> Result<Option<Learnt>> {
+        let total = self.problem().traces.total_weight().ok_or(Error::Weights)?;
+        self.check_vocabulary()?;
+        let mut search = Search::new(self.problem(), limits);
+        let ended = search.shortest_description(total, false);
+        Ok(search.outcome(ended, None)?.outcome.into_learnt())
     }
 
     /// The machine that misjudges fewest traces of all with at most `limits.max_states` states, and the exact table up to there.
@@ -122,7 +134,7 @@ impl Learner {
         self.check_vocabulary()?;
         let mut search = Search::new(self.problem(), limits);
         let ended = search.fewest_of_all();
-        search.outcome(ended, 0)
+        search.outcome(ended, Some(0))
     }
 
     /// If there were too many atoms, the vocabulary is empty.
@@ -154,6 +166,13 @@ struct Open {
     cegis: SoftCegis,
 }
 
+/// The shortest description so far.
+struct Shortest {
+    bits: f64,
+    /// Its machine, with what that misjudges.
+    found: Option<(u64, Learnt)>,
+}
+
 impl<'a> Search<'a> {
     fn new(problem: &'a Problem, limits: &'a Limits) -> Self {
         Self {
@@ -171,7 +190,7 @@ impl<'a> Search<'a> {
     fn fewest_of_all(&mut self) -> Result<(), StopReason> {
         let mut fewest: Option<(u64, Open)> = None;
         for states in 1..=self.limits.max_states {
-            let mut open = self.open(states)?;
+            let mut open = self.open(states, true)?;
             if self.fewest(&mut open, u64::MAX, None) == Fewest::Unknown {
                 return Err(self.budget.stop_reason());
             }
@@ -192,7 +211,7 @@ impl<'a> Search<'a> {
     /// The first number of states with few enough misjudged traces.
     fn at_most(&mut self, tolerated: u64) -> Result<(), StopReason> {
         for states in 1..=self.limits.max_states {
-            let mut open = self.open(states)?;
+            let mut open = self.open(states, true)?;
             let fewest = self.fewest(&mut open, tolerated, None);
             if let Some((weight, learnt)) = &open.cegis.best
                 && *weight <= tolerated
@@ -216,44 +235,92 @@ impl<'a> Search<'a> {
         Err(StopReason::States)
     }
 
-    /// The first number of states whose description of the traces is shorter than that of the next one. Both get a few solver
-    /// calls; the one that is chosen is then proven.
-    fn shortest_description(&mut self, total: u64) -> Result<(), StopReason> {
+    /// The shortest description of the machine and the traces that it misjudges. The first number of states whose description is
+    /// shorter than that of the next one is chosen; both get a few solver calls. Then, with `prove`, no machine with that number of
+    /// states has a shorter one.
+    fn shortest_description(&mut self, total: u64, prove: bool) -> Result<(), StopReason> {
         let description = Description::new(self.problem, total);
-        let mut shortest: Option<(f64, Open)> = None;
+        let mut shortest = Shortest {
+            bits: f64::INFINITY,
+            found: None,
+        };
+        let mut chosen: Option<Open> = None;
         for states in 1..=self.limits.max_states {
-            let bits = shortest.as_ref().map_or(f64::INFINITY, |(bits, _)| *bits);
-            if description.fewest_bits(states) >= bits {
+            let mut this = self.open(states, false)?;
+            let before = shortest.bits;
+            self.sweep(&mut this, &description, &mut shortest, Some(QUICK))?;
+            if shortest.bits >= before {
                 break;
             }
-            let mut this = self.open(states)?;
-            self.fewest(&mut this, total, Some(QUICK));
-            if self.budget.exhausted().is_some() {
-                return Err(self.budget.stop_reason());
-            }
-            let length = (this.cegis.best.as_ref()).map_or(f64::INFINITY, |(weight, learnt)| {
-                description.bits(learnt, *weight)
-            });
-            self.levels[states - 1].bits = Some(length);
-            if states > 1 && length >= bits {
-                break;
-            }
-            self.best.clone_from(&this.cegis.best);
-            shortest = Some((length, this));
+            self.best.clone_from(&shortest.found);
+            chosen = Some(this);
         }
-        let (_, mut this) = shortest.ok_or(StopReason::States)?;
-        if self.fewest(&mut this, total, None) == Fewest::Unknown {
-            return Err(self.budget.stop_reason());
+        let mut this = chosen.ok_or(StopReason::States)?;
+        if prove {
+            self.sweep(&mut this, &description, &mut shortest, None)?;
+            self.best.clone_from(&shortest.found);
         }
-        let weight = self.levels[this.states - 1].fewest_misjudged;
-        let learnt = self.cheapest(&mut this)?;
-        self.levels[this.states - 1].bits = Some(description.bits(&learnt, weight));
+        let (weight, learnt) = shortest.found.ok_or(StopReason::States)?;
+        // Of the machines of this cost that misjudge as few, the first in order.
+        let quick = (!prove).then_some(QUICK);
+        let learnt = match self.fewest_within(&mut this, learnt.cost.size, weight, quick) {
+            Fewest::Unknown if prove => return Err(self.budget.stop_reason()),
+            Fewest::Unknown => learnt,
+            _ => self.cheapest(&mut this)?,
+        };
+        let level = &mut self.levels[this.states - 1];
+        (level.fewest_misjudged, level.bits) = (weight, Some(shortest.bits));
+        level.at_least = this.cegis.lower.min(weight);
         self.chosen = Some((weight, learnt));
         Ok(())
     }
 
-    fn open(&mut self, states: usize) -> Result<Open, StopReason> {
-        if let Some(progress) = &self.limits.progress {
+    /// The fewest misjudged traces of the machines of one cost after the other, as long as the description may become shorter. With a
+    /// budget, also until a few costs in a row have not made it shorter.
+    fn sweep(
+        &mut self,
+        open: &mut Open,
+        description: &Description,
+        shortest: &mut Shortest,
+        budget: Option<ConflictBudget>,
+    ) -> Result<(), StopReason> {
+        let mut in_vain = 0;
+        let mut row: Option<f64> = None;
+        let mut cost = open.cegis.lowest_cost();
+        while let Some(most) = description.most_misjudged(open.states, cost, shortest.bits) {
+            let fewest = self.fewest_within(open, cost, most, budget);
+            if self.budget.exhausted().is_some() || (fewest == Fewest::Unknown && budget.is_none())
+            {
+                return Err(self.budget.stop_reason());
+            }
+            in_vain += 1;
+            if let Some((weight, learnt)) = &open.cegis.best {
+                let bits = description.bits(open.states, learnt.cost.size, *weight);
+                if row.is_none_or(|row| bits < row) {
+                    row = Some(bits);
+                    let level = &mut self.levels[open.states - 1];
+                    (level.fewest_misjudged, level.bits) = (*weight, row);
+                    level.at_least = open.cegis.lower.min(*weight);
+                    in_vain = 0;
+                }
+                if bits < shortest.bits {
+                    shortest.bits = bits;
+                    shortest.found = Some((*weight, learnt.clone()));
+                }
+            }
+            if budget.is_some() && in_vain > COSTS_IN_VAIN {
+                break;
+            }
+            cost += 1;
+        }
+        Ok(())
+    }
+
+    /// Begins with a number of states; whether fewer are `refuted` then.
+    fn open(&mut self, states: usize, refuted: bool) -> Result<Open, StopReason> {
+        if let Some(progress) = &self.limits.progress
+            && refuted
+        {
             progress.tries(states);
         }
         let cegis = SoftCegis::new(self.problem, states, &self.budget);
@@ -299,6 +366,29 @@ impl<'a> Search<'a> {
             // One state without edges always is a machine.
             fewest = Fewest::Proven;
         }
+        self.count(open, start);
+        self.rounds[open.states - 1].refuted =
+            matches!(fewest, Fewest::TooMany | Fewest::NoMachine);
+        fewest
+    }
+
+    /// The same for the machines that cost no more than a bound.
+    fn fewest_within(
+        &mut self,
+        open: &mut Open,
+        cost: usize,
+        tolerated: u64,
+        budget: Option<ConflictBudget>,
+    ) -> Fewest {
+        let start = Instant::now();
+        open.cegis.begin_within(self.problem, cost);
+        let fewest = open.cegis.fewest(self.problem, None, tolerated, budget);
+        self.count(open, start);
+        fewest
+    }
+
+    /// Counts the effort since then.
+    fn count(&mut self, open: &Open, start: Instant) {
         let effort = open.cegis.effort();
         let round = &mut self.rounds[open.states - 1];
         round.counterexamples = effort.counterexamples;
@@ -306,8 +396,6 @@ impl<'a> Search<'a> {
         round.solver_calls = effort.calls;
         round.clauses = effort.clauses;
         round.time += start.elapsed();
-        round.refuted = matches!(fewest, Fewest::TooMany | Fewest::NoMachine);
-        fewest
     }
 
     /// The cheapest of the machines that misjudge as few traces as proven.
@@ -333,18 +421,19 @@ impl<'a> Search<'a> {
         learnt
     }
 
-    /// The outcome, with the suspects of its machine as the evaluator finds them.
+    /// The outcome, with the suspects of its machine as the evaluator finds them. `tolerated` is what was asked for, if it was a number.
     fn outcome(
         &mut self,
         ended: Result<(), StopReason>,
-        tolerated: u64,
+        tolerated: Option<u64>,
     ) -> Result<TolerantOutcome> {
         let (claimed, outcome) = match (ended, self.chosen.take()) {
             (Ok(()), Some((weight, learnt))) => (Some(weight), LearnOutcome::Minimal(learnt)),
             (ended, _) => {
-                // A number of states is refuted, too, if its fewest mistakes are more than tolerated.
+                // A number of states is refuted, too, if its fewest mistakes are more than tolerated. Description length refutes none.
+                let too_many = |level: &Level| tolerated.is_some_and(|most| level.at_least > most);
                 let refuted = (self.rounds.iter().zip(&self.levels))
-                    .take_while(|(round, level)| round.refuted || level.at_least > tolerated)
+                    .take_while(|(round, level)| round.refuted || too_many(level))
                     .count();
                 let (weight, best) = self.best.take().unzip();
                 let stopped = LearnOutcome::Stopped {
@@ -373,7 +462,7 @@ impl<'a> Search<'a> {
             suspects.sort_by_key(|suspect| suspect.trace);
         }
         Ok(TolerantOutcome {
-            tolerated: tolerated.max(match outcome {
+            tolerated: tolerated.unwrap_or(0).max(match outcome {
                 LearnOutcome::Minimal(_) => misjudged,
                 _ => 0,
             }),
@@ -400,6 +489,8 @@ impl<'a> Search<'a> {
     }
 }
 
+/// How many costs in a row need not make a description shorter: an edge costs two or three.
+const COSTS_IN_VAIN: usize = 3;
 /// The first look at a number of states.
 const QUICK: ConflictBudget = ConflictBudget {
     conflicts: 4000,

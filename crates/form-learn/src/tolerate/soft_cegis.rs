@@ -13,7 +13,7 @@ use crate::budget::Budget;
 use crate::cegis::ConflictBudget;
 use crate::counterexamples::{Mistake, mistakes};
 use crate::cuts;
-use crate::encode::{Candidate, Encoding, Lit, Solved};
+use crate::encode::{Candidate, Encoding, Lit, Measure, Solved};
 use crate::minimise::CandidateLoop;
 use crate::outcome::Learnt;
 use crate::prefix_tree::PrefixTree;
@@ -33,6 +33,8 @@ pub(super) struct SoftCegis {
     /// that it violates.
     soft: BTreeMap<Lit, Soft>,
     counters: Vec<Vec<Lit>>,
+    /// The assumptions that machines cost no more than a bound, if there is one: what follows is about these machines then.
+    within: Vec<Lit>,
     /// Assumptions that wait until no core without them is left, so that cores are disjoint at first.
     waiting: BTreeSet<Lit>,
     /// Whether the assumptions are clauses: only machines that misjudge traces of the weight `lower` are left.
@@ -76,6 +78,7 @@ impl SoftCegis {
             bound: HashSet::new(),
             soft: BTreeMap::new(),
             counters: Vec::new(),
+            within: Vec::new(),
             waiting: BTreeSet::new(),
             hard: false,
             lower: 0,
@@ -92,6 +95,26 @@ impl SoftCegis {
             calls,
             clauses,
         }
+    }
+
+    /// Begins anew, with the machines that cost no more than a bound. What the solver has learnt stays.
+    pub(super) fn begin_within(&mut self, problem: &Problem, cost: usize) {
+        self.within = self.encoding.at_most(Measure::Cost, cost);
+        self.counters.clear();
+        self.waiting.clear();
+        self.lower = 0;
+        self.best = None;
+        self.soft = (self.misjudged.iter())
+            .filter_map(|(trace, misjudged)| {
+                let (weight, counter) = (problem.traces.weight(*trace), None);
+                (weight > 0).then_some((-misjudged, Soft { weight, counter }))
+            })
+            .collect();
+    }
+
+    /// The lowest cost of a machine with this number of states.
+    pub(super) fn lowest_cost(&self) -> usize {
+        self.encoding.lowest_cost()
     }
 
     /// Raises the lower bound until it meets the best machine or `known`, which some machine with fewer states misjudges, or
@@ -120,7 +143,7 @@ impl SoftCegis {
                 .filter(|literal| !self.waiting.contains(literal))
                 .collect();
             let conflicts = budget.map(|budget| budget.conflicts);
-            match self.encoding.solve(&assumptions, conflicts) {
+            match self.solve_within(&assumptions, conflicts) {
                 Solved::Unknown => return Fewest::Unknown,
                 Solved::Sat(()) => {
                     let learnt = self.encoding.decode().learnt;
@@ -145,11 +168,16 @@ impl SoftCegis {
         }
     }
 
+    fn solve_within(&mut self, assumptions: &[Lit], conflicts: Option<i32>) -> Solved<()> {
+        let all = [&self.within, assumptions].concat();
+        self.encoding.solve(&all, conflicts)
+    }
+
     /// Makes a core smaller: by asking again, then by leaving out one assumption after the other, with few conflicts each.
     fn reduce(&mut self, mut core: Vec<Lit>) -> Vec<Lit> {
         for _ in 0..TRIMS {
             core.reverse();
-            match self.encoding.solve(&core, Some(REDUCE_CONFLICTS)) {
+            match self.solve_within(&core, Some(REDUCE_CONFLICTS)) {
                 Solved::Unsat => {
                     let smaller = self.encoding.core_of(&core);
                     let same = smaller.len() == core.len();
@@ -165,7 +193,7 @@ impl SoftCegis {
         while needed < core.len().min(FAILED) {
             let mut rest = core.clone();
             rest.remove(needed);
-            match self.encoding.solve(&rest, Some(REDUCE_CONFLICTS)) {
+            match self.solve_within(&rest, Some(REDUCE_CONFLICTS)) {
                 // What is needed stays in front.
                 Solved::Unsat => core = self.encoding.core_of(&rest),
                 _ => needed += 1,
@@ -195,7 +223,9 @@ impl SoftCegis {
         }
         let violated: Vec<Lit> = core.iter().map(|literal| -literal).collect();
         let counter = self.encoding.count(&violated);
-        self.encoding.require(&counter[..1]);
+        let mut violates: Vec<Lit> = self.within.iter().map(|literal| -literal).collect();
+        violates.push(counter[0]);
+        self.encoding.require(&violates);
         self.counters.push(counter);
         self.assume(self.counters.len() - 1, 1, weight);
     }
@@ -276,7 +306,8 @@ impl SoftCegis {
         misjudged
     }
 
-    /// Leaves only the machines that misjudge no more than the lower bound, which some machine meets.
+    /// Leaves only the machines that misjudge no more than the lower bound, which some machine meets; of those within a bound on the
+    /// cost, if there is one.
     pub(super) fn harden(&mut self) {
         self.hard = true;
         for literal in std::mem::take(&mut self.soft).into_keys() {

@@ -130,7 +130,7 @@ fn learn_own(signature: &Signature, traces: &[(&[&str], Trace)], share: bool) ->
     };
     let mut lifting = Lifting::with_shared(signature, shared);
     for ((_, trace), own) in traces.iter().zip(&own) {
-        lifting.add_with_signature(trace, own);
+        lifting.add(&trace.clone().with_signature(own.clone()));
     }
     let lifted = lifting.finish().unwrap();
     let mut learner = Learner::lifted(&lifted.signature, &Options::default());

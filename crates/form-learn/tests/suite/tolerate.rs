@@ -257,3 +257,43 @@ fn the_tolerance_is_chosen() {
     assert_eq!(found.states, 2, "{}", found.machine);
     assert_eq!(learnt.misjudged, 3);
 }
+
+/// The bits of m exceptions among n traces.
+fn exceptions(n: usize, m: usize) -> f64 {
+    let choose = (0..m).map(|i| ((n - i) as f64 / (i + 1) as f64).log2());
+    choose.sum::<f64>() + m as f64
+}
+
+/// No machine with as many states has a shorter description, as far as machines can be enumerated.
+#[test]
+fn no_description_is_shorter() {
+    let mut compared = 0;
+    for seed in 0..150 {
+        let mut problem = problem(seed);
+        flip(&mut problem, &mut Random::new(seed), 1 + seed as usize % 3);
+        let limits = Limits {
+            max_states: 2,
+            ..Limits::default()
+        };
+        let chosen = learner(&problem).learn_tolerant(Tolerance::Auto, &limits);
+        let chosen = chosen.unwrap();
+        let LearnOutcome::Minimal(learnt) = &chosen.outcome else {
+            panic!("there is a machine")
+        };
+        let (n, states) = (problem.traces.len(), learnt.states);
+        let bits = chosen.levels[states - 1].bits.unwrap();
+        let machine = bits - exceptions(n, chosen.misjudged as usize);
+        let word = machine / (learnt.cost.size + states) as f64;
+        for size in 0..SIZES[states - 1] {
+            if let Some((mistakes, size)) = fewest_misjudged(&problem, states, size, n) {
+                let other = (size + states) as f64 * word + exceptions(n, mistakes);
+                // Beyond a half, a machine describes nothing.
+                if 2 * mistakes <= n {
+                    assert!(other >= bits - 1e-9, "seed {seed}: {other}, not {bits}");
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 300, "{compared}");
+}

@@ -7,7 +7,7 @@ use form_env::{EpisodeOutcome, Worlds};
 
 use super::course::Course;
 use super::game_config::{Credit, GameConfig};
-use super::label_noise::LabelNoise;
+use super::label_noise::WrongLabels;
 use crate::agents::agent_assignment::{AgentAssignment, AssignmentMode};
 use crate::agents::observation_encoder::MachineState;
 use crate::experience::{ClosedTrajectory, Observation, Steps};
@@ -44,8 +44,10 @@ pub(crate) struct EnvSlot {
     pub(crate) closed: Vec<(usize, ClosedTrajectory)>,
     /// The plan that the reach-avoid policy carries out, where it acts in place of agents.
     pub(super) course: Course,
-    /// Wrong labels, if there are any.
-    noise: Option<LabelNoise>,
+    /// What is known of wrong labels.
+    wrong_labels: WrongLabels,
+    /// Whether the machine has begun anew in this episode, because it disagreed with the world.
+    misjudged: bool,
 }
 
 /// The effect of a step on the episode.
@@ -72,7 +74,8 @@ impl EnvSlot {
             hidden_state: vec![0.0; hidden_size],
             closed: Vec::new(),
             course: Course::default(),
-            noise: None,
+            wrong_labels: WrongLabels::default(),
+            misjudged: false,
         }
     }
 
@@ -83,9 +86,10 @@ impl EnvSlot {
         assignment: &AgentAssignment,
         worlds: &W,
         world: usize,
-        noise: Option<LabelNoise>,
+        wrong_labels: WrongLabels,
     ) {
-        self.noise = noise;
+        self.wrong_labels = wrong_labels;
+        self.misjudged = false;
         self.monitor.reset(assignment.bound_machine());
         self.recorder = Recorder::with_mode(assignment.machine().step_mode());
         self.actions.clear();
@@ -101,7 +105,7 @@ impl EnvSlot {
     /// The labels of the last step, as they are observed.
     fn labels<'w, W: Worlds>(&self, worlds: &'w W, world: usize) -> Cow<'w, AtomSet> {
         let labels = worlds.labels(world);
-        match &self.noise {
+        match &self.wrong_labels.noise {
             None => Cow::Borrowed(labels),
             Some(noise) => {
                 let place = (world, worlds.episode(world), self.actions.len());
@@ -124,9 +128,38 @@ impl EnvSlot {
         assignment.agent(self.monitor.state())
     }
 
-    /// Processes the world's last step: rewards and their shares, hand-overs between agents, the end of the episode. `acted` is the
-    /// agent whose step was recorded.
+    /// Processes the world's last step. `acted` is the agent whose step was recorded. Where labels may be wrong, the world alone ends
+    /// an episode: a machine that disagrees with it begins anew. Agents act on then, and learn nothing from it.
     pub(crate) fn advance<W: Worlds>(
+        &mut self,
+        assignment: &AgentAssignment,
+        config: &GameConfig,
+        worlds: &W,
+        world: usize,
+        acted: Option<usize>,
+    ) -> StepResult {
+        let acted = acted.filter(|_| !self.misjudged);
+        let mut result = self.process(assignment, config, worlds, world, acted);
+        if let StepResult::Refuted(outcome) = result
+            && self.wrong_labels.restart
+            && !outcome.is_over()
+        {
+            self.misjudged = true;
+            self.monitor.reset(assignment.bound_machine());
+            self.course = Course::default();
+            result = StepResult::Continues;
+        }
+        if self.misjudged {
+            self.trajectories.fill(OpenTrajectory::default());
+            if let StepResult::Ended(outcome) = result {
+                result = StepResult::Refuted(outcome);
+            }
+        }
+        result
+    }
+
+    /// Rewards and their shares, hand-overs between agents, the end of the episode or a disagreement.
+    fn process<W: Worlds>(
         &mut self,
         assignment: &AgentAssignment,
         config: &GameConfig,

@@ -10,7 +10,7 @@ use rand::{Rng, RngExt};
 use super::env_slot::{EnvSlot, StepResult};
 use super::game_config::{Choice, Episode, GameConfig};
 use super::inference::Inference;
-use super::label_noise::LabelNoise;
+use super::label_noise::WrongLabels;
 use crate::agents::agent_assignment::AgentAssignment;
 use crate::error::size;
 use crate::experience::{ClosedTrajectory, Experience};
@@ -82,7 +82,7 @@ pub struct Game<W> {
     pub(crate) hidden_size: usize,
     /// The reach-avoid policy, if it acts in place of agents.
     navigator: Option<Navigator>,
-    label_noise: Option<LabelNoise>,
+    wrong_labels: WrongLabels,
 }
 
 impl<W: Worlds> Game<W> {
@@ -102,16 +102,16 @@ impl<W: Worlds> Game<W> {
             config,
             hidden_size,
             navigator: None,
-            label_noise: None,
+            wrong_labels: WrongLabels::default(),
         };
         game.begin_all();
         Ok(game)
     }
 
-    /// The same game with wrong labels, at the start of its episodes.
+    /// The same game where labels may be wrong, at the start of its episodes.
     #[must_use]
-    pub fn with_label_noise(mut self, noise: Option<LabelNoise>) -> Self {
-        self.label_noise = noise;
+    pub fn with_wrong_labels(mut self, wrong_labels: WrongLabels) -> Self {
+        self.wrong_labels = wrong_labels;
         self.begin_all();
         self
     }
@@ -120,7 +120,7 @@ impl<W: Worlds> Game<W> {
         self.navigator = self.assignment.policy().cloned().map(Navigator::new);
         self.slots = vec![EnvSlot::new(&self.assignment, self.hidden_size); self.worlds.len()];
         for (world, slot) in self.slots.iter_mut().enumerate() {
-            slot.begin(&self.assignment, &self.worlds, world, self.label_noise);
+            slot.begin(&self.assignment, &self.worlds, world, self.wrong_labels);
         }
         self.inference = self
             .assignment
@@ -158,8 +158,14 @@ impl<W: Worlds> Game<W> {
         Ok(())
     }
 
-    /// Takes this number of random steps in every world, for the traces alone.
-    pub fn explore(&mut self, steps: usize, rng: &mut impl Rng) -> Result<Vec<Episode>> {
+    /// Takes this number of random steps in every world, for the traces alone. Episodes are given up when they are longer than
+    /// `longest`; they are incomplete then.
+    pub fn explore(
+        &mut self,
+        steps: usize,
+        longest: usize,
+        rng: &mut impl Rng,
+    ) -> Result<Vec<Episode>> {
         let mut episodes = Vec::new();
         let count = self.worlds.actions().len();
         let no_agents = vec![None; self.slots.len()];
@@ -168,9 +174,31 @@ impl<W: Worlds> Game<W> {
                 .map(|_| rng.random_range(0..count) as u8)
                 .collect();
             self.step(&actions, &no_agents, &mut episodes)?;
+            for world in 0..self.slots.len() {
+                let slot = &self.slots[world];
+                if !slot.idle && slot.actions.len() >= longest {
+                    episodes.push(self.give_up(world));
+                }
+            }
             self.next_episodes()?;
         }
         Ok(episodes)
+    }
+
+    /// Ends the episode of a world where it is.
+    pub(super) fn give_up(&mut self, world: usize) -> Episode {
+        let (slot, outcome) = (&mut self.slots[world], self.worlds.outcome(world));
+        slot.idle = true;
+        Episode {
+            world,
+            number: self.worlds.episode(world),
+            actions: std::mem::take(&mut slot.actions),
+            outcome,
+            state: slot.monitor.state(),
+            total_reward: slot.total_reward,
+            trace: Some(slot.recorder.finish(outcome.kind())),
+            counterexample: None,
+        }
     }
 
     /// Takes this number of steps in every world, with the agents' policies. Returns the trajectories that are complete, see
@@ -385,7 +413,7 @@ impl<W: Worlds> Game<W> {
     /// Starts an episode of a world.
     pub(super) fn begin(&mut self, world: usize, episode: u64) -> Result<()> {
         self.worlds.start(world, episode)?;
-        self.slots[world].begin(&self.assignment, &self.worlds, world, self.label_noise);
+        self.slots[world].begin(&self.assignment, &self.worlds, world, self.wrong_labels);
         Ok(())
     }
 
@@ -402,7 +430,7 @@ impl<W: Worlds> Game<W> {
         self.worlds.next_episodes()?;
         for (world, slot) in self.slots.iter_mut().enumerate() {
             if slot.idle {
-                slot.begin(&self.assignment, &self.worlds, world, self.label_noise);
+                slot.begin(&self.assignment, &self.worlds, world, self.wrong_labels);
             }
         }
         Ok(())

@@ -101,7 +101,8 @@ pub struct Episode {
     pub total_reward: f64,
     /// What was observed, where it was recorded.
     pub trace: Option<Trace>,
-    /// The trace, if the machine disagreed with the world: a counterexample. The episode was truncated there.
+    /// The trace, if the machine disagreed with the world: a counterexample. The episode was truncated there, unless machines
+    /// [begin anew](crate::WrongLabels::restart).
     pub counterexample: Option<Trace>,
 }
 

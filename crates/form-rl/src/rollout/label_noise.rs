@@ -17,6 +17,16 @@ pub struct LabelNoise {
     pub seed: u64,
 }
 
+/// What a game does about wrong labels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WrongLabels {
+    /// Wrong labels that are made, for experiments.
+    pub noise: Option<LabelNoise>,
+    /// Where a machine disagrees with its world, whether it begins anew and the episode goes on, without training. Else the episode is
+    /// over, as a counterexample.
+    pub restart: bool,
+}
+
 /// The words of the random stream that one step may use: more than a label has atoms.
 const WORDS_PER_STEP: u128 = 1 << 20;
 

@@ -100,20 +100,9 @@ impl<W: Worlds> Game<W> {
             }
             progress.episodes = played.len();
         }
-        for (world, slot) in self.slots.iter_mut().enumerate() {
-            if left[world] > 0 && !slot.actions.is_empty() {
-                slot.idle = true;
-                let outcome = self.worlds.outcome(world);
-                played.push(Episode {
-                    world,
-                    number: self.worlds.episode(world),
-                    actions: std::mem::take(&mut slot.actions),
-                    outcome,
-                    state: slot.monitor.state(),
-                    total_reward: slot.total_reward,
-                    trace: Some(slot.recorder.finish(outcome.kind())),
-                    counterexample: None,
-                });
+        for (world, left) in left.iter().enumerate() {
+            if *left > 0 && !self.slots[world].actions.is_empty() {
+                played.push(self.give_up(world));
             }
         }
         self.next_episodes()?;

@@ -4,7 +4,7 @@ use form_core::{Kind, Machine};
 use form_env::{Copies, EpisodeOutcome, Worlds};
 use form_rl::{
     AgentAssignment, Architecture, AssignmentMode, Choice, Credit, Episode, Error, Game,
-    GameConfig, PlayConfig, Player, ProgressEncoding, greedy, nothing_known,
+    GameConfig, PlayConfig, Player, ProgressEncoding, WrongLabels, greedy, nothing_known,
 };
 
 use crate::corridor::{Corridor, Method, agents, key_then_door, training};
@@ -149,7 +149,7 @@ fn refuted(machine: &str, corridor: &Corridor) -> Vec<Episode> {
     let text = format!("initial u0\naccept u_acc\nreject u_rej\n{machine}");
     let mut game = game_of(&text, corridor, shared()).unwrap();
     let mut agents = agents(&game, &per_state().architecture(), 1);
-    let explored = game.explore(300, &mut rng(3)).unwrap();
+    let explored = game.explore(300, usize::MAX, &mut rng(3)).unwrap();
     let collected = game
         .collect(&mut agents, 300, &training(), &mut rng(3))
         .unwrap();
@@ -217,7 +217,55 @@ fn the_observation_at_reset_counts() {
     }
     // And a right one has the key from the start.
     let mut game = game_of(&key_then_door().to_string(), &at_the_key, shared()).unwrap();
-    for episode in game.explore(50, &mut rng(1)).unwrap() {
+    for episode in game.explore(50, usize::MAX, &mut rng(1)).unwrap() {
+        assert_eq!(episode.counterexample, None);
+    }
+}
+
+/// Where labels may be wrong, the world alone ends episodes: their traces are whole, a machine that is wrong is so all the same, and
+/// nothing is learnt from what follows its mistake.
+#[test]
+fn a_machine_that_may_be_right_begins_anew() {
+    let machine = "initial u0\naccept u_acc\nu0 -> u_acc : key";
+    let play = |restart| {
+        let game = game_of(machine, &Corridor::locked(), shared()).unwrap();
+        let mut game = game.with_wrong_labels(WrongLabels {
+            noise: None,
+            restart,
+        });
+        let mut agents = agents(&game, &per_state().architecture(), 1);
+        let training = training();
+        (game.collect(&mut agents, 300, &training, &mut rng(3))).unwrap()
+    };
+    let (cut, whole) = (play(false), play(true));
+    let refuted = |episode: &&Episode| episode.counterexample.is_some();
+    assert!(
+        cut.episodes
+            .iter()
+            .any(|one| refuted(&one) && !one.is_success())
+    );
+    assert!(whole.episodes.iter().filter(refuted).count() > 5);
+    for episode in &whole.episodes {
+        assert_ne!(episode.outcome, EpisodeOutcome::Running);
+        assert_eq!(episode.counterexample.is_some(), episode.is_success());
+        if episode.is_success() {
+            let trace = episode.trace.as_ref().unwrap();
+            assert_eq!((trace.kind(), trace.steps().len() > 1), (Kind::Goal, true));
+        }
+    }
+    assert!(whole.experience[0].len() < cut.experience[0].len());
+}
+
+/// A walk that is given up is incomplete, and the next one begins.
+#[test]
+fn walks_are_given_up() {
+    let mut game = game_of(&key_then_door().to_string(), &Corridor::locked(), shared()).unwrap();
+    let episodes = game.explore(300, 3, &mut rng(1)).unwrap();
+    assert!(episodes.iter().all(|one| one.steps() <= 3));
+    assert!(episodes.len() >= 400);
+    let given_up = |one: &&Episode| one.outcome == EpisodeOutcome::Running;
+    for episode in episodes.iter().filter(given_up) {
+        assert_eq!(episode.trace.as_ref().unwrap().kind(), Kind::Incomplete);
         assert_eq!(episode.counterexample, None);
     }
 }
@@ -226,7 +274,7 @@ fn the_observation_at_reset_counts() {
 #[test]
 fn plain_agents_find_no_counterexamples() {
     let mut game = Method::plain().game(&Corridor::new(5, 2, false, 10), 4);
-    let episodes = game.explore(200, &mut rng(1)).unwrap();
+    let episodes = game.explore(200, usize::MAX, &mut rng(1)).unwrap();
     assert!(episodes.iter().any(Episode::is_success));
     assert!(episodes.iter().all(|one| one.counterexample.is_none()));
 }
@@ -468,7 +516,7 @@ fn agents_that_do_not_fit_are_refused_by_name() {
 #[test]
 fn a_game_goes_on_with_another_machine() {
     let mut game = per_state().game(&Corridor::locked(), 3);
-    game.explore(4, &mut rng(1)).unwrap();
+    game.explore(4, usize::MAX, &mut rng(1)).unwrap();
     let before: Vec<u64> = (0..3).map(|world| game.worlds().episode(world)).collect();
     let machine: Machine = "initial v\naccept acc\nv -> acc : door".parse().unwrap();
     let bound = machine.bind(game.worlds().signature()).unwrap();
