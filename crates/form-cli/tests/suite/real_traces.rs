@@ -250,28 +250,29 @@ fn signatures_of_traces_count() {
     };
     let log = [
         line(
-            "\"p(a)\",\"p(b)\",\"q(z)\"",
+            r#""p(a)","p(b)","q(z)""#,
             "goal",
-            "[\"p(a)\"],[\"p(b)\"],[\"q(z)\"]",
+            r#"["p(a)"],["p(b)"],["q(z)"]"#,
         ),
-        line("\"p(c)\",\"q(z)\"", "goal", "[\"p(c)\"],[\"q(z)\"]"),
+        line(r#""p(c)","q(z)""#, "goal", r#"["p(c)"],["q(z)"]"#),
         line(
-            "\"p(d)\",\"p(e)\",\"q(z)\"",
+            r#""p(d)","p(e)","q(z)""#,
             "incomplete",
-            "[\"p(e)\"],[\"q(z)\"]",
+            r#"["p(e)"],["q(z)"]"#,
         ),
         line(
-            "\"p(f)\",\"q(z)\",\"q(y)\"",
+            r#""p(f)","q(z)","q(y)""#,
             "incomplete",
-            "[\"p(f)\"],[\"q(y)\"]",
+            r#"["p(f)"],["q(y)"]"#,
         ),
+        line(r#""p(g)","q(z)","q(y)""#, "goal", r#"["p(g)"],["q(z)"]"#),
     ];
     fs::write(folder.path().join("own.jsonl"), log.concat()).unwrap();
     let learnt = run(&folder, "learn own.jsonl -o own.form");
     assert_eq!(learnt.code, Some(0), "{}", learnt.stderr);
     let machine = fs::read_to_string(folder.path().join("own.form")).unwrap();
     assert!(machine.contains("forall X. p(X)\n"), "{machine}");
-    assert!(machine.contains("q(z)"), "{machine}");
+    assert!(machine.contains(" : q(z)\n"), "{machine}");
     let check = run(&folder, "check own.form own.jsonl");
     assert_eq!(check.code, Some(0), "{}", check.stdout);
     assert!(
@@ -281,7 +282,7 @@ fn signatures_of_traces_count() {
     );
     let summary = run(&folder, "traces own.jsonl").stdout;
     assert!(
-        summary.contains("4 traces with a signature of their own"),
+        summary.contains("5 traces with a signature of their own"),
         "{summary}"
     );
     let refused = run(&folder, "learn own.jsonl --explain");

@@ -291,10 +291,26 @@ mod tests {
             episodes,
             misjudged,
             expected,
+            ..MisjudgedEpisodes::default()
         };
         assert!(counts(10, 1, 0.0).refutes());
         assert!(!counts(10, 0, 0.0).refutes());
         assert!(!counts(1000, 120, 0.1).refutes());
         assert!(counts(1000, 150, 0.1).refutes());
+    }
+
+    #[test]
+    fn a_machine_must_be_better_by_more_than_chance() {
+        let better = |first, second| {
+            let share = 0.0;
+            let comparison = Comparison {
+                first,
+                second,
+                share,
+            };
+            comparison.second_is_better()
+        };
+        assert!(better(4, 0) && better(30, 15));
+        assert!(!better(3, 0) && !better(25, 15) && !better(0, 9) && !better(0, 0));
     }
 }
