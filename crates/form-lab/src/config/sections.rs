@@ -84,7 +84,7 @@ pub struct LearningConfig {
     /// The time limit per machine in seconds.
     pub time_limit: u64,
     /// How many of the kept traces a machine may misjudge: a number, a percentage such as "2%", or "auto". With 0 every trace counts,
-    /// and the traces are counterexamples; else they are a sample of the episodes.
+    /// and the traces are counterexamples; else they are the shortest episodes, and every second one is kept back to compare machines.
     #[serde(
         default = "tolerate::none",
         skip_serializing_if = "tolerate::is_none",
