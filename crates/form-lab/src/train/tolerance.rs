@@ -137,7 +137,6 @@ impl<F: EnvFactory> Trainer<F> {
             // The current machine is the best that is known.
             Err(_) => return Ok(Some(self.confirm())),
         };
-        self.learner_time += start.elapsed();
         if !(learnt.edges().iter()).any(|edge| edge.to == learnt.accept()) {
             // The few goals so far may be mistakes: more must be seen.
             return Ok(Some(RelearnOutcome::NoGoalYet));

@@ -6,6 +6,7 @@ use super::env_slot::{EnvSlot, StepResult};
 use super::game::Game;
 use super::game_config::GameConfig;
 use super::inference::Inference;
+use super::label_noise::WrongLabels;
 use crate::agents::agent_assignment::{AgentAssignment, AssignmentMode};
 use crate::reach_avoid::navigator::Navigator;
 use crate::{Agent, Result};
@@ -66,7 +67,7 @@ impl Player {
 
     /// An episode has begun.
     pub fn begin<W: Worlds>(&mut self, worlds: &W) {
-        self.slots[0].begin(&self.assignment, worlds, 0, None);
+        self.slots[0].begin(&self.assignment, worlds, 0, WrongLabels::default());
         self.logits = None;
     }
 
