@@ -143,6 +143,9 @@ pub fn run(args: &Args) -> Result<Answer> {
     if args.explain && args.solver != Solver::Sat {
         bail!("--explain needs the built-in solver: remove --solver, or --explain");
     }
+    if args.conflict_limit.is_some() && args.solver != Solver::Sat {
+        bail!("--conflict-limit needs the built-in solver: remove --solver, or --conflict-limit");
+    }
     if args.explain && args.export.is_some() {
         bail!("--explain is about a learnt machine, and --export learns none: remove one of them");
     }

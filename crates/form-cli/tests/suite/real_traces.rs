@@ -91,6 +91,10 @@ fn bad_tolerances_are_errors() {
             "--lifted --solver clingo",
             "--lifted needs the built-in solver",
         ),
+        (
+            "--conflict-limit 5 --solver clingo",
+            "--conflict-limit needs the built-in solver",
+        ),
         ("--holdout 0%", "expected a percentage between"),
         ("--holdout 20", "expected a percentage between"),
         ("--cross-validate 1", "expected a number of folds"),

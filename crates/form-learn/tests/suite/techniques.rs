@@ -151,8 +151,7 @@ fn many_ties_do_not_hide_parallel_edges() {
     let atoms = many.iter().map(String::as_str).chain(["a", "b", "z"]);
     let signature = Signature::parse(atoms.clone()).unwrap();
     let trace = |kind: Kind, steps: &[&str]| {
-        let step =
-            |atom: &&str| AtomSet::from_iter([signature.id(&atom.parse().unwrap()).unwrap()]);
+        let step = |atom: &&str| signature.observation([*atom]).unwrap();
         Trace::new(kind, steps.iter().map(step))
     };
     let long = |last: &[&'static str]| -> Vec<&str> {
