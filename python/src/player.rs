@@ -1,5 +1,6 @@
 //! `form_lab`'s saved runs at play: their policies asked step by step in worlds of Python's, and whole episodes.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use form_env::{Action, Environment, Shortest, Split};
@@ -53,8 +54,8 @@ impl Player {
         worlds: &Worlds,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let actions = worlds.action_count();
-        let logits = (self.player.logits(worlds.native()))
-            .map_err(|error| problem(Class::World, &error.into()))?;
+        let logits =
+            (self.player.logits(worlds.native())).map_err(|error| problem(Class::World, &error))?;
         let mut probabilities = vec![1.0 / actions as f64; actions];
         if let Some(logits) = logits {
             let mut logs = vec![0.0; logits.len()];
@@ -127,7 +128,7 @@ pub fn play_episode<'py>(
         states.push(machine.machine().state_name(monitor.state()).to_owned());
         if let Some(next) = next {
             let step = world.step(*next as usize);
-            step.map_err(|error| problem(Class::World, &error.into()))?;
+            step.map_err(|error| problem(Class::World, &error))?;
         }
     }
     let (width, height, channels) = (spec.planes.as_ref()).map_or((0, 0, 0), |planes| {
@@ -153,6 +154,6 @@ fn opened(folder: &Path) -> PyResult<SavedRun> {
     SavedRun::open(folder).map_err(|error| problem(Class::File, &error))
 }
 
-fn problem(class: Class, error: &anyhow::Error) -> PyErr {
+fn problem(class: Class, error: &dyn Display) -> PyErr {
     errors::raise(class, &format!("{error:#}"), None, None, None)
 }

@@ -16,7 +16,7 @@ pub(super) const BENCHMARKS: [Benchmark; 2] = [
         },
     },
     Benchmark {
-        name: "machine.step.join",
+        name: "machine.join",
         measure: |name| step(name, &keys_and_doors()?, &[JOIN.to_owned()]),
     },
 ];

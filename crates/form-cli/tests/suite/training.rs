@@ -136,7 +136,7 @@ fn progress_is_plain_lines_where_there_is_no_terminal() {
         outcome.stderr
     );
     assert!(
-        outcome.stderr.contains("counterexample goal: "),
+        outcome.stderr.contains("counterexample incomplete: "),
         "{}",
         outcome.stderr
     );

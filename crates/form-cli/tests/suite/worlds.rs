@@ -42,7 +42,10 @@ fn tasks_are_listed_and_shown() {
             "all-yellow-4",
             "all-yellow-6",
             "green-but-one",
-            "blue-all-yellow-7"
+            "blue-all-yellow-7",
+            "any-two-yellow",
+            "yellow-and-blue",
+            "key-and-door"
         ]
     );
     let one: Value = serde_json::from_str(&done(root(), "tasks green-but-one --json")).unwrap();

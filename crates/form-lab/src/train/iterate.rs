@@ -10,10 +10,9 @@ use form_env::{Worlds, generator};
 use form_learn::{LearnOutcome, Learner, Limits, StopReason};
 use form_rl::{AssignmentMode, Episode, Experience, PpoReport};
 
+use super::relearnt::{RelearnOutcome, RelearntMachine};
 use super::timers::{Timers, timed};
-use super::{
-    PolicyReuse, Purpose, Stalled, StopCause, Trainer, agents_for, learner_options, stream,
-};
+use super::{Purpose, Stalled, StopCause, Trainer, agents_for, learner_options, stream};
 use crate::env_factory::EnvFactory;
 use crate::explore::Exploration;
 use crate::game_setup::assignment;
@@ -35,35 +34,6 @@ pub struct Iteration {
     pub stalled: Option<Stalled>,
     /// Why this was the last iteration, if it was.
     pub stop_cause: Option<StopCause>,
-}
-
-/// A machine that was learnt.
-#[derive(Clone, Debug)]
-pub struct RelearntMachine {
-    /// The machine.
-    pub machine: Machine,
-    /// Whether it is proven minimal.
-    pub minimal: bool,
-    /// Whether queries found it, and not the learner.
-    pub by_queries: bool,
-    /// The counterexamples that were new.
-    pub counterexamples: Vec<Trace>,
-    /// How long the learner took.
-    pub time: Duration,
-    /// Which policies survived.
-    pub reused: Vec<PolicyReuse>,
-}
-
-/// What came of relearning.
-pub(super) enum RelearnOutcome {
-    /// There is nothing to learn from yet.
-    NoGoalYet,
-    /// With a tolerance: the current machine is still the best.
-    SameMachine,
-    /// A machine that is consistent with all traces, or misjudges as few as tolerated.
-    Machine(Box<RelearntMachine>),
-    /// The learner reached a limit first.
-    Stopped(StopReason),
 }
 
 /// What an iteration collected.

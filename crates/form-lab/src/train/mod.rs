@@ -9,6 +9,7 @@
 mod evaluations;
 mod iterate;
 mod policy_reuse;
+mod relearnt;
 mod stop;
 mod timers;
 mod tolerance;
@@ -24,9 +25,10 @@ use form_env::{Split, Stream, Worlds, generator};
 use form_learn::{Learner, Options};
 use form_rl::{Agent, AgentAssignment, Checkpoint, Game, LabelNoise, WrongLabels, nothing_known};
 
-pub use self::iterate::{Iteration, RelearntMachine};
+pub use self::iterate::Iteration;
 pub(crate) use self::policy_reuse::column_maps;
 pub use self::policy_reuse::{PolicyReuse, reuse_policies};
+pub use self::relearnt::RelearntMachine;
 pub use self::stop::Stalled;
 pub(crate) use self::train_state::{CheckpointMetadata, MAP_ORDER};
 pub use self::train_state::{StopCause, TrainState};

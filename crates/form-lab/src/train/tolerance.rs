@@ -14,7 +14,7 @@ use form_learn::{Learner, Learnt, Limits, StopReason, Tolerance};
 use form_rl::Episode;
 use serde::{Deserialize, Serialize};
 
-use super::iterate::{RelearnOutcome, RelearntMachine};
+use super::relearnt::{RelearnOutcome, RelearntMachine};
 use super::{Trainer, learner_options};
 use crate::env_factory::EnvFactory;
 

@@ -132,7 +132,7 @@ fn what_makes_no_sense_is_refused() {
         (
             "worlds",
             "9223372036854775807",
-            "ppo.train_batch = 16384: fewer",
+            "ppo.train_batch = 4096: fewer",
         ),
         (
             "layouts",

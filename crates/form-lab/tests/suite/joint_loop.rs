@@ -163,7 +163,7 @@ fn wrong_labels_are_tolerated() {
         let folder = tempfile::tempdir().unwrap();
         let mut config = config(folder.path(), Method::Form);
         config.label_noise = 0.01;
-        config.iterations = 12;
+        config.iterations = 40;
         config.set("learning.tolerate", tolerate).unwrap();
         let mut run = trainer(config);
         // Without a tolerance, traces may contradict each other, which is an error.
