@@ -224,28 +224,29 @@ def test_wrong_traces_are_tolerated_and_named() -> None:
         formrl.learn(traces, tolerate=6)
 
 
-def test_traces_bring_signatures_of_their_own(tmp_path):
-    lines = [
-        {"signature": ["p(a)", "p(b)"], "kind": "goal", "steps": [["p(b)"], ["p(a)"]]},
-        {"signature": ["p(c)"], "kind": "goal", "steps": [["p(c)"]]},
-        {"signature": ["p(d)", "p(e)", "p(f)"], "kind": "incomplete", "steps": [["p(e)"], ["p(d)"]]},
+def test_traces_bring_signatures_of_their_own(tmp_path: Path) -> None:
+    traces = [
+        formrl.Trace("goal", [["p(b)"], ["p(a)"]], own_signature=["p(a)", "p(b)"]),
+        formrl.Trace("goal", [["p(c)"]], own_signature=["p(c)"]),
+        formrl.Trace("incomplete", [["p(e)"], ["p(d)"]], own_signature=["p(d)", "p(e)", "p(f)"]),
     ]
-    result = formrl.learn(lines)
-    assert [edge.formula for edge in result.machine.edges] == ["forall X. p(X)"]
-    traces = [formrl.Trace(line["kind"], line["steps"], own_signature=line["signature"]) for line in lines]
+    line = {"signature": ["p(c)"], "kind": "goal", "steps": [["p(c)"]]}
+    result = formrl.learn([traces[0], line, traces[2]])
+    machine = result.require()
+    assert [edge.formula for edge in machine.edges] == ["forall X. p(X)"]
     assert traces[1].own_signature == ["p(c)"]
-    assert all(trace.agrees(result.machine) for trace in traces)
+    assert all(trace.agrees(machine) for trace in traces)
     formrl.write_traces(tmp_path / "own.jsonl", traces)
     again = list(formrl.read_traces(tmp_path / "own.jsonl"))
     assert again == traces
     assert pickle.loads(pickle.dumps(traces[0])) == traces[0]
-    assert formrl.learn(tmp_path / "own.jsonl").machine == result.machine
+    assert formrl.learn(tmp_path / "own.jsonl").require() == machine
     with pytest.raises(formrl.TraceError, match="signature of its trace"):
         formrl.Trace("goal", [["p(a)"]], own_signature=["p(b)"])
 
 
-def test_names_of_objects_mean_nothing_in_lifted_traces():
+def test_names_of_objects_mean_nothing_in_lifted_traces() -> None:
     traces = [("goal", [[f"paid(o{i})"], [f"shipped(o{i})"]]) for i in range(5)]
     traces += [("incomplete", [[f"shipped(o{i})"], [f"paid(o{i})"]]) for i in range(5, 9)]
-    machine = formrl.learn(traces, lifted=True).machine
+    machine = formrl.learn(traces, lifted=True).require()
     assert all("(o" not in edge.formula for edge in machine.edges)
