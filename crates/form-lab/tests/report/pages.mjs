@@ -79,7 +79,7 @@ function makeLong() {
 function makeAll() {
   fs.rmSync(folder, { recursive: true, force: true });
   fs.mkdirSync(folder, { recursive: true });
-  for (const seed of seeds) train(`form-${seed}`, "green-but-one", seed);
+  for (const seed of seeds) train(`form-${seed}`, "green-but-one", seed, "--set", "learning.explore=128");
   train("ppo-1", "green-but-one", 1, "--method", "ppo");
   makeHostile();
   makeLong();
