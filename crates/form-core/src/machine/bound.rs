@@ -137,7 +137,7 @@ impl BoundMachine {
         Self::compiled(machine, signature, None)
     }
 
-    /// The machine where no other atoms can be observed than these, such as the [own signature](crate::Trace::own_signature) of a trace:
+    /// The machine where no other atoms can be observed than these, such as the signature that a trace brings:
     /// `forall` ranges over them, and over none of them it does not hold. All other atoms just never are observed.
     ///
     /// ```
