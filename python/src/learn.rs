@@ -201,7 +201,6 @@ impl Learner {
         let limits = Limits {
             max_states,
             time,
-            work: None,
             memory: memory_limit.map(|mib| mib.saturating_mul(1 << 20)),
             interrupt: Some(Arc::new(AtomicBool::new(false))),
             progress: Some(Arc::new(SearchProgress::default())),
@@ -411,7 +410,6 @@ fn tolerance(value: &Bound<'_, PyAny>) -> PyResult<Tolerance> {
 fn stop_name(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Time => "time-limit",
-        StopReason::Conflicts => "conflict-limit",
         StopReason::Work => "work-limit",
         StopReason::States => "state-limit",
         StopReason::Memory => "memory-limit",

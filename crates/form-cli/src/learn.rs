@@ -92,9 +92,9 @@ pub struct Args {
     /// The time limit, such as 500ms, 60s, 5m or 1h; seconds without a unit
     #[arg(long, value_name = "TIME", value_parser = input::duration)]
     time_limit: Option<Duration>,
-    /// The limit on the conflicts of the built-in solver: stops at the same place on every computer
-    #[arg(long, value_name = "N", value_parser = input::whole::<u64>)]
-    conflict_limit: Option<u64>,
+    /// The limit on the work of the built-in solver, counted in its decisions and conflicts: stops at the same place on every computer
+    #[arg(long, visible_alias = "conflict-limit", value_name = "N", value_parser = input::whole::<u64>)]
+    work_limit: Option<u64>,
     /// The memory limit of the process, in MiB
     #[arg(long, value_name = "MIB", value_parser = input::whole::<u64>)]
     memory_limit: Option<u64>,
@@ -143,8 +143,8 @@ pub fn run(args: &Args) -> Result<Answer> {
     if args.explain && args.solver != Solver::Sat {
         bail!("--explain needs the built-in solver: remove --solver, or --explain");
     }
-    if args.conflict_limit.is_some() && args.solver != Solver::Sat {
-        bail!("--conflict-limit needs the built-in solver: remove --solver, or --conflict-limit");
+    if args.work_limit.is_some() && args.solver != Solver::Sat {
+        bail!("--work-limit needs the built-in solver: remove --solver, or --work-limit");
     }
     if args.explain && args.export.is_some() {
         bail!("--explain is about a learnt machine, and --export learns none: remove one of them");
@@ -232,8 +232,7 @@ pub fn run(args: &Args) -> Result<Answer> {
     let limits = Limits {
         max_states: args.max_states,
         time: args.time_limit,
-        conflicts: args.conflict_limit,
-        work: None,
+        work: args.work_limit,
         memory: args.memory_limit.map(|mib| mib.saturating_mul(1 << 20)),
         interrupt: Some(input::interrupt()?),
         progress: None,
@@ -423,9 +422,10 @@ fn learn_built_in(
     let time = start.elapsed();
     let mut explanation = None;
     if args.explain && matches!(outcome, LearnOutcome::Minimal(_)) {
-        // One time limit for both.
+        // One limit for both.
         let left = Limits {
             time: limits.time.map(|limit| limit.saturating_sub(time)),
+            work: (limits.work).map(|limit| limit.saturating_sub(learner.work())),
             ..limits.clone()
         };
         explanation = Some((learner.explain(&left)?, start.elapsed() - time));
@@ -445,7 +445,6 @@ fn learn_built_in(
 fn stop_name(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Time => "time",
-        StopReason::Conflicts => "conflicts",
         StopReason::Work => "work",
         StopReason::States => "states",
         StopReason::Memory => "memory",

@@ -1,4 +1,4 @@
-//! The limits of a call while it runs: time, conflicts, work, memory and interrupts, for the built-in solver and for external programs.
+//! The limits of a call while it runs: time, work, memory and interrupts, for the built-in solver and for external programs.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,8 +12,6 @@ use crate::progress::SearchProgress;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Budget {
     deadline: Option<Instant>,
-    /// The conflicts that are left, shared with all parts of the call, if there is a limit on them.
-    conflicts: Option<Arc<AtomicU64>>,
     work: Option<u64>,
     /// How often the limits were looked at, by all parts of the call.
     looks: Arc<AtomicU64>,
@@ -32,7 +30,6 @@ impl Budget {
         Self {
             // A deadline beyond the range of the clock is no limit.
             deadline: (limits.time).and_then(|time| Instant::now().checked_add(time)),
-            conflicts: limits.conflicts.map(|most| Arc::new(AtomicU64::new(most))),
             work: limits.work,
             looks: Arc::default(),
             memory: limits.memory,
@@ -48,19 +45,6 @@ impl Budget {
         let mut budget = self.clone();
         budget.cancelled.push(cancelled.clone());
         budget
-    }
-
-    /// Whether the conflicts of the SAT solver are counted: then the search must go on in the same order every time.
-    pub(crate) fn counts_conflicts(&self) -> bool {
-        self.conflicts.is_some()
-    }
-
-    /// Counts a conflict or a call of the SAT solver.
-    pub(crate) fn count_conflict(&self) {
-        if let Some(left) = &self.conflicts {
-            let less = |left: u64| left.checked_sub(1);
-            let _ = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        }
     }
 
     /// Whether a flag may end the search.
@@ -117,8 +101,6 @@ impl Budget {
             Some(StopReason::Interrupted)
         } else if (self.deadline).is_some_and(|deadline| Instant::now() >= deadline) {
             Some(StopReason::Time)
-        } else if (self.conflicts.as_ref()).is_some_and(|left| left.load(Ordering::Relaxed) == 0) {
-            Some(StopReason::Conflicts)
         } else if self.looks.fetch_add(1, Ordering::Relaxed) >= self.work.unwrap_or(u64::MAX) {
             Some(StopReason::Work)
         } else if (self.memory)

@@ -46,7 +46,7 @@ pub struct Learner {
     /// The minimal machine, and the number of traces that it has been replayed on.
     minimal: Option<(Learnt, usize)>,
     rounds: Vec<Round>,
-    /// The work of all calls.
+    /// The work of all searches.
     work: u64,
 }
 
@@ -101,9 +101,14 @@ impl Learner {
         &self.rounds
     }
 
-    /// The work of all calls so far, as [`Limits::work`] counts it.
+    /// The work of all searches so far, as [`Limits::work`] counts it.
     pub fn work(&self) -> u64 {
         self.work
+    }
+
+    /// Counts the work of a search.
+    pub(crate) fn count_work(&mut self, budget: &Budget) {
+        self.work += budget.looks();
     }
 
     /// The machine that was learnt last, if it is proven minimal for all traces added so far.
@@ -133,7 +138,7 @@ impl Learner {
             vocabulary(&self.problem.signature, &self.problem.options)?;
         }
         let searched = self.search(limits, &budget);
-        self.work += budget.looks();
+        self.count_work(&budget);
         // Either machine has been replayed on all traces by the CEGIS loop.
         Ok(match searched {
             Ok(learnt) => {

@@ -96,11 +96,9 @@ pub struct Limits {
     pub max_states: usize,
     /// The time limit of one call.
     pub time: Option<Duration>,
-    /// The maximum effort of one call: conflicts of the SAT solver, plus one for each of its calls. The same traces and limit stop at
-    /// the same place with the same answer, on any computer and with any number of threads; with this limit one thread searches.
-    pub conflicts: Option<u64>,
-    /// The work limit of one call: how often it looks at its limits, which the solver and all other long work do at fixed intervals. Unlike
-    /// time it depends on the call alone, so that the same call ends in the same place; the search then has one thread.
+    /// The work limit of one call: how often it looks at its limits, which the SAT solver does at every call and every few decisions and conflicts,
+    /// and all other long work at fixed intervals. The same traces and limit stop at the same place with the same answer, on any
+    /// computer and with any number of threads; with this limit one thread searches.
     pub work: Option<u64>,
     /// The maximum resident memory of the process, in bytes.
     pub memory: Option<u64>,
@@ -115,7 +113,6 @@ impl Default for Limits {
         Self {
             max_states: 10,
             time: None,
-            conflicts: None,
             work: None,
             memory: None,
             interrupt: None,

@@ -71,7 +71,6 @@ impl LearnOutcome {
             } => {
                 let at = match reason {
                     StopReason::Time => "at the time limit",
-                    StopReason::Conflicts => "at the limit on conflicts",
                     StopReason::Work => "at the work limit",
                     StopReason::States => &format!("at {state_limit}"),
                     StopReason::Memory => "at the memory limit",
@@ -142,8 +141,6 @@ pub struct Cost {
 pub enum StopReason {
     /// The time limit.
     Time,
-    /// The limit on conflicts.
-    Conflicts,
     /// The work limit.
     Work,
     /// The maximum number of states: no machine within it is consistent.

@@ -142,8 +142,7 @@ impl Search {
             // Once a consistent machine is known, only the cheapest one is asked for. A worker of a thread pool must not wait for a thread
             // that itself waits for the pool.
             let one_question = self.bounds.incumbent.is_some();
-            let one_thread = budget.counts_conflicts()
-                || budget.is_counted()
+            let one_thread = budget.is_counted()
                 || rayon::current_num_threads() == 1
                 || rayon::current_thread_index().is_some();
             found = match one_question || one_thread {

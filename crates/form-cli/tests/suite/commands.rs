@@ -653,6 +653,14 @@ fn learn_stops_at_its_limits_with_what_was_proven() {
         "{}",
         outcome.stdout
     );
+    for limit in ["--work-limit", "--conflict-limit"] {
+        let outcome = form(
+            folder.path(),
+            &words(&format!("learn goals.jsonl {limit} 0 --json")),
+        );
+        let found = json(&outcome);
+        assert_eq!((outcome.code, &found["proof"]), (Some(1), &"work".into()));
+    }
     let outcome = form(
         folder.path(),
         &words("learn goals.jsonl --time-limit 0ms --json"),

@@ -93,7 +93,7 @@ fn bad_tolerances_are_errors() {
         ),
         (
             "--conflict-limit 5 --solver clingo",
-            "--conflict-limit needs the built-in solver",
+            "--work-limit needs the built-in solver",
         ),
         ("--holdout 0%", "expected a percentage between"),
         ("--holdout 20", "expected a percentage between"),

@@ -81,7 +81,7 @@ pub struct LearningConfig {
     /// Whether edges may have joins such as `exists X. (once key(X) and door(X))`.
     #[serde(default, skip_serializing_if = "is_off")]
     pub joins: bool,
-    /// The time limit per machine in seconds.
+    /// The time limit per machine in seconds; the method `reach-avoid` has `exploration.work_limit` instead.
     pub time_limit: u64,
     /// How many of the kept traces a machine may misjudge: a number, a percentage such as "2%", or "auto". With 0 every trace counts,
     /// and the traces are counterexamples; else they are the shortest episodes, and every second one is kept back to compare machines.

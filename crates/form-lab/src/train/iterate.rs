@@ -280,10 +280,15 @@ impl<F: EnvFactory> Trainer<F> {
         let start = Instant::now();
         let time_limit = Duration::from_secs(self.config.learning.time_limit);
         let (learnt, minimal) = loop {
+            let (time, work) = match &self.exploration {
+                // What it does must not depend on the clock.
+                Some(exploration) => (None, Some(exploration.work_left())),
+                None => (Some(time_limit.saturating_sub(start.elapsed())), None),
+            };
             let limits = Limits {
                 max_states: self.config.learning.max_states,
-                time: Some(time_limit.saturating_sub(start.elapsed())),
-                work: self.exploration.as_ref().map(Exploration::work_left),
+                time,
+                work,
                 interrupt: Some(self.interrupt.clone()),
                 ..Limits::default()
             };

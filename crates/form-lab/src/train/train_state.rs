@@ -178,7 +178,6 @@ pub enum StopCause {
 #[serde(remote = "StopReason", rename_all = "kebab-case")]
 enum StopReasonName {
     Time,
-    Conflicts,
     Work,
     States,
     Memory,
@@ -214,7 +213,6 @@ impl std::fmt::Display for StopCause {
             Self::NoMachine(reason) => {
                 let why = match reason {
                     StopReason::Time => "in the time allowed (learning.time_limit)",
-                    StopReason::Conflicts => "with the conflicts allowed",
                     StopReason::Work => "with the work allowed (exploration.work_limit)",
                     StopReason::States => "with the states allowed (learning.max_states)",
                     StopReason::Memory => "in the memory allowed (learning.max_states)",

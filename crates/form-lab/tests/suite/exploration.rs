@@ -104,7 +104,7 @@ fn queries_find_a_machine_where_the_learner_has_none() {
 /// Whether the learner or queries find a machine depends on its work, not on the clock or on threads: the same run to the bit.
 #[test]
 fn the_limit_of_the_learner_does_not_depend_on_the_clock() {
-    let run = |work: u64, threads: usize| {
+    let run = |work: u64, threads: usize, seconds: u64| {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
@@ -112,6 +112,10 @@ fn the_limit_of_the_learner_does_not_depend_on_the_clock() {
         let mut config = RunConfig::new("blue-all-yellow-7", Method::ReachAvoid, Preset::Fast);
         config
             .set("exploration.work_limit", &work.to_string())
+            .unwrap();
+        // Without any time at all the other methods would have no machine.
+        config
+            .set("learning.time_limit", &seconds.to_string())
             .unwrap();
         config.set("stop.episodes", "50").unwrap();
         let envs = GridEnvFactory::new(&config).unwrap();
@@ -132,11 +136,11 @@ fn the_limit_of_the_learner_does_not_depend_on_the_clock() {
             run.traces().to_vec(),
         )
     };
-    let with_learner = run(50_000, 1);
+    let with_learner = run(50_000, 1, 600);
     assert!(with_learner.0.iter().all(|by_queries| !by_queries));
     // So little that it ends in the middle of a search.
-    let little = run(20, 1);
+    let little = run(20, 1, 600);
     assert!(little.0.iter().all(|by_queries| *by_queries));
-    assert_eq!(little, run(20, 3));
-    assert_eq!(with_learner, run(50_000, 3));
+    assert_eq!(little, run(20, 3, 0));
+    assert_eq!(with_learner, run(50_000, 3, 0));
 }

@@ -25,15 +25,6 @@ impl Callbacks for Budget {
     fn terminate(&mut self) -> bool {
         self.exhausted().is_some()
     }
-
-    fn max_length(&self) -> i32 {
-        // Every conflict teaches a clause; they are counted only where there is a limit.
-        if self.counts_conflicts() { i32::MAX } else { 0 }
-    }
-
-    fn learn(&mut self, _clause: &[i32]) {
-        self.count_conflict();
-    }
 }
 
 /// An incremental solver.
@@ -143,7 +134,6 @@ impl Solver {
             let _ = self.cadical.set_limit("conflicts", conflicts);
         }
         self.calls += 1;
-        self.budget.count_conflict();
         // The solver answers easy questions without looking at the budget.
         if self.budget.exhausted().is_some() {
             return Solved::Unknown;

@@ -96,9 +96,13 @@ impl Learner {
     /// assert_eq!((learnt.misjudged, learnt.suspects[0].expected), (1, Kind::Goal));
     /// # Ok::<(), form_learn::Error>(())
     /// ```
-    pub fn learn_tolerant(&self, tolerance: Tolerance, limits: &Limits) -> Result<TolerantOutcome> {
-        let problem = self.problem();
-        let total = problem.traces.total_weight().ok_or(Error::Weights)?;
+    pub fn learn_tolerant(
+        &mut self,
+        tolerance: Tolerance,
+        limits: &Limits,
+    ) -> Result<TolerantOutcome> {
+        let total = self.problem().traces.total_weight();
+        let total = total.ok_or(Error::Weights)?;
         let tolerated = match tolerance {
             Tolerance::AtMost(number) => Some(number),
             Tolerance::Share(share) => Some((share.max(0.0) * total as f64).floor() as u64),
@@ -109,41 +113,46 @@ impl Learner {
             let traces = total;
             return Err(Error::Tolerance { tolerated, traces });
         }
-        self.check_vocabulary()?;
-        let mut search = Search::new(problem, limits);
-        let ended = match tolerated {
+        self.search_tolerant(limits, tolerated, |search| match tolerated {
             Some(tolerated) => search.at_most(tolerated),
             None => search.shortest_description(total, true),
-        };
-        search.outcome(ended, tolerated)
+        })
     }
 
     /// The machine with the shortest description together with the traces it misjudges, as far as a few solver calls show: what
     /// [`Tolerance::Auto`] looks for, without the proof. Nothing at a limit before the first machine.
-    pub fn learn_shortest_description(&self, limits: &Limits) -> Result<Option<Learnt>> {
+    pub fn learn_shortest_description(&mut self, limits: &Limits) -> Result<Option<Learnt>> {
         let total = self.problem().traces.total_weight().ok_or(Error::Weights)?;
-        self.check_vocabulary()?;
-        let mut search = Search::new(self.problem(), limits);
-        let ended = search.shortest_description(total, false);
-        Ok(search.outcome(ended, None)?.outcome.into_learnt())
+        let found = self.search_tolerant(limits, None, |search| {
+            search.shortest_description(total, false)
+        });
+        Ok(found?.outcome.into_learnt())
     }
 
     /// The machine that misjudges fewest traces of all with at most `limits.max_states` states, and the exact table up to there.
-    pub fn learn_fewest_misjudged(&self, limits: &Limits) -> Result<TolerantOutcome> {
+    pub fn learn_fewest_misjudged(&mut self, limits: &Limits) -> Result<TolerantOutcome> {
         self.problem().traces.total_weight().ok_or(Error::Weights)?;
-        self.check_vocabulary()?;
-        let mut search = Search::new(self.problem(), limits);
-        let ended = search.fewest_of_all();
-        search.outcome(ended, Some(0))
+        self.search_tolerant(limits, Some(0), |search| search.fewest_of_all())
     }
 
-    /// If there were too many atoms, the vocabulary is empty.
-    fn check_vocabulary(&self) -> Result<()> {
+    /// Searches, and counts the work of that.
+    fn search_tolerant(
+        &mut self,
+        limits: &Limits,
+        tolerated: Option<u64>,
+        search_for: impl FnOnce(&mut Search<'_>) -> Result<(), StopReason>,
+    ) -> Result<TolerantOutcome> {
         let problem = self.problem();
+        // If there were too many atoms, the vocabulary is empty.
         if problem.vocabulary.is_empty() && !problem.signature.is_empty() {
             vocabulary(&problem.signature, &problem.options)?;
         }
-        Ok(())
+        let mut search = Search::new(problem, limits);
+        let ended = search_for(&mut search);
+        let outcome = search.outcome(ended, tolerated);
+        let budget = search.budget;
+        self.count_work(&budget);
+        outcome
     }
 }
 

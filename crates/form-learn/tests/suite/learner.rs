@@ -179,7 +179,7 @@ fn limits_are_values_with_what_was_proven() {
     assert_eq!(machine, learn(&signature, &traces, &Options::default()));
 }
 
-/// Traces of a machine with a fork and a dead end, which takes some conflicts to find.
+/// Traces of a machine with a fork and a dead end, which takes some work to find.
 fn forked() -> (Signature, Vec<Trace>) {
     let signature = Signature::parse(["p(a)", "p(b)", "q(a)", "q(b)", "r", "s", "t", "u"]).unwrap();
     let machine = "initial u0\naccept u_acc\nreject u_rej\nu0 -> u1 : exists X. p(X)\n\
@@ -197,9 +197,9 @@ fn forked() -> (Signature, Vec<Trace>) {
     (signature, traces)
 }
 
-/// A limit on conflicts stops at the same place every time, for any number of threads, and the search goes on from there.
+/// A limit on the work stops at the same place every time, for any number of threads, and the search goes on from there.
 #[test]
-fn a_limit_on_conflicts_stops_at_the_same_place() {
+fn a_limit_on_work_stops_at_the_same_place() {
     let (signature, traces) = forked();
     for options in [
         Options::default(),
@@ -213,13 +213,13 @@ fn a_limit_on_conflicts_stops_at_the_same_place() {
             ..Options::default()
         },
     ] {
-        let stopped_in = |threads: usize, conflicts: u64| {
+        let stopped_in = |threads: usize, work: u64| {
             let mut learner = Learner::new(&signature, &options);
             traces.iter().for_each(|trace| {
                 learner.add(trace);
             });
             let limits = Limits {
-                conflicts: Some(conflicts),
+                work: Some(work),
                 ..Limits::default()
             };
             let mut outcomes = Vec::new();
@@ -243,16 +243,16 @@ fn a_limit_on_conflicts_stops_at_the_same_place() {
             }
             outcomes
         };
-        for conflicts in [1, 10, 100, 1000] {
-            let expected = stopped_in(0, conflicts);
+        for work in [1, 10, 100, 1000] {
+            let expected = stopped_in(0, work);
             let LearnOutcome::Stopped { reason, .. } = &expected[0].0 else {
-                assert!(conflicts > 10, "{conflicts}");
+                assert!(work > 10, "{work}");
                 continue;
             };
-            assert_eq!(*reason, StopReason::Conflicts);
-            assert_eq!(stopped_in(0, conflicts), expected);
+            assert_eq!(*reason, StopReason::Work);
+            assert_eq!(stopped_in(0, work), expected);
             for threads in [1, 3] {
-                assert_eq!(stopped_in(threads, conflicts)[0], expected[0]);
+                assert_eq!(stopped_in(threads, work)[0], expected[0]);
             }
         }
     }

@@ -162,7 +162,7 @@ fn weights_are_duplicates() {
                 often.add(trace);
             }
         }
-        let [once, often] = [once, often].map(|l| l.learn_fewest_misjudged(&limits).unwrap());
+        let [once, often] = [once, often].map(|mut l| l.learn_fewest_misjudged(&limits).unwrap());
         assert_eq!(once.levels, often.levels, "seed {seed}");
         assert_eq!(once.suspects, often.suspects, "seed {seed}");
     }
@@ -175,21 +175,22 @@ fn impossible_tolerances_and_weights_are_refused() {
     let mut learner = Learner::new(&signature, &Options::default());
     learner.add_weighted(&goal, 3);
     let limits = Limits::default();
-    let learn = |learner: &Learner, tolerance| learner.learn_tolerant(tolerance, &limits);
+    let learn = |learner: &mut Learner, tolerance| learner.learn_tolerant(tolerance, &limits);
     for tolerance in [
         Tolerance::AtMost(3),
         Tolerance::AtMost(u64::MAX),
         Tolerance::Share(1.0),
     ] {
-        let error = learn(&learner, tolerance).unwrap_err();
+        let error = learn(&mut learner, tolerance).unwrap_err();
         assert!(
             matches!(error, Error::Tolerance { traces: 3, .. }),
             "{error}"
         );
     }
-    assert_eq!(learn(&learner, Tolerance::Share(0.5)).unwrap().misjudged, 0);
+    let half = learn(&mut learner, Tolerance::Share(0.5)).unwrap();
+    assert_eq!(half.misjudged, 0);
     learner.add_weighted(&goal, u64::MAX);
-    let error = learn(&learner, Tolerance::AtMost(1)).unwrap_err();
+    let error = learn(&mut learner, Tolerance::AtMost(1)).unwrap_err();
     assert!(matches!(error, Error::Weights), "{error}");
     // Exact learning does not look at weights.
     let exact = learner.learn(&limits).unwrap();
@@ -217,6 +218,45 @@ fn a_limit_leaves_bounds() {
         panic!("there is no time")
     };
     assert_eq!((reason, at_least_states), (StopReason::Time, 1));
+}
+
+/// The work of a search is counted, and a limit on it ends the search in the same place every time.
+#[test]
+fn the_work_is_counted() {
+    let mut problem = larger_problem(3).0;
+    flip(&mut problem, &mut Random::new(3), 2);
+    for tolerance in [Tolerance::AtMost(1), Tolerance::Auto] {
+        let call = |work: u64| {
+            let mut learner = learner(&problem);
+            let limits = Limits {
+                max_states: 2,
+                work: Some(work),
+                ..Limits::default()
+            };
+            let found = learner.learn_tolerant(tolerance, &limits).unwrap();
+            let calls: Vec<usize> = (found.rounds.iter())
+                .map(|round| round.solver_calls)
+                .collect();
+            (found.outcome, calls, learner.work())
+        };
+        let (unlimited, calls, work) = call(u64::MAX);
+        assert!(work > 0, "{tolerance}");
+        assert_eq!(call(work), (unlimited, calls, work), "{tolerance}");
+        for less in [0, work / 2] {
+            let stopped = call(less);
+            assert!(
+                matches!(
+                    stopped.0,
+                    LearnOutcome::Stopped {
+                        reason: StopReason::Work,
+                        ..
+                    }
+                ),
+                "{tolerance}, {less} of {work}: {stopped:?}"
+            );
+            assert_eq!(stopped, call(less), "{tolerance}");
+        }
+    }
 }
 
 /// The description length chooses the machine that made the traces.
