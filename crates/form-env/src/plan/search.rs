@@ -1,7 +1,9 @@
 //! The search for the fewest observations to acceptance: A* over pairs of a situation and the place that the agent can walk about in.
 //!
-//! The heuristic is the number of observations left without walls ([`relaxed`](super::relaxed)). It is consistent, and exact on most
-//! maps: then a search expands one node per observation. What a search found out is kept for the next one.
+//! The heuristic is the number of observations left without walls ([`relaxed`](super::relaxed)), exact on most maps: then a search expands one
+//! node per observation. What a search found out is kept for the next one. It raises the bounds of some nodes and not those of their neighbours, so
+//! that the heuristic need not be consistent: a node that is found again on a shorter way is opened again, and no node is thought nearer than the one it
+//! was found from.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -198,7 +200,7 @@ impl Tree {
     /// Adds a node, unless it was found before at this depth or above.
     fn open(&mut self, node: usize, depth: usize, from: usize, left: Left) {
         let length = match left {
-            Left::Exactly(left) | Left::AtLeast(left) => depth + left,
+            Left::Exactly(left) | Left::AtLeast(left) => self.length.max(depth + left),
             Left::Impossible => return,
         };
         if (self.reached.get(&node)).is_some_and(|(known, _)| *known <= depth) {
@@ -216,8 +218,9 @@ impl Tree {
         while let Some(bucket) = self.open.get_mut(self.length) {
             match bucket.pop() {
                 None => self.length += 1,
-                // The heuristic is consistent: a node is found on a shortest way before it is closed.
-                Some((node, depth)) if self.closed.insert(node) => {
+                // Unless a shorter way was found since.
+                Some((node, depth)) if self.reached[&node].0 == depth => {
+                    self.closed.insert(node);
                     return Some((node, depth, self.length));
                 }
                 Some(_) => {}

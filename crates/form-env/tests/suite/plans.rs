@@ -1,9 +1,11 @@
 //! The planner: it agrees with its definition, its searches stay small, and the planes of the built-in tasks look right.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use form_core::{AtomId, AtomSet, BoundMachine, MachineStatus, Monitor, Signature, StateId};
+use form_core::{
+    AtomId, AtomSet, BoundMachine, Machine, MachineStatus, Monitor, Signature, StateId,
+};
 use form_env::{
     Cell, Environment, EpisodeOutcome, Error, GridWorld, LabelMap, Maps, Planner, ReachAvoid, Room,
     Spec, Split, Starts, Stream, Task, WorldOptions, builtin_tasks, generator, solution,
@@ -250,6 +252,76 @@ proptest! {
         }
         if left == Some(0) {
             prop_assert_eq!(monitor.state(), machine.machine().accept());
+        }
+    }
+}
+
+/// A chain of five states over four atoms, with ways back and rejecting edges.
+fn any_chain(random: &mut impl Rng) -> Machine {
+    let mut atoms = ["a", "b", "c", "d"];
+    let mut edges = String::new();
+    for state in 0..5 {
+        for i in 0..4 {
+            atoms.swap(i, random.random_range(0..4));
+        }
+        for (i, atom) in atoms.iter().enumerate() {
+            let to = match (i, random.random_range(0..4)) {
+                (0, _) if state == 4 => "acc".to_owned(),
+                (0, _) => format!("u{}", state + 1),
+                (_, 0) => "rej".to_owned(),
+                (_, 1) => continue,
+                _ => format!("u{}", random.random_range(0..5)),
+            };
+            edges += &format!("u{state} -> {to} : {atom}\n");
+        }
+    }
+    let text = format!("initial u0\naccept acc\nreject rej\n{edges}");
+    text.parse().unwrap()
+}
+
+/// What earlier searches found out does not change later plans; those that gave up leave bounds on single nodes behind.
+#[test]
+fn plans_do_not_depend_on_earlier_plans() {
+    let signature = Signature::parse(["a", "b", "c", "d"]).unwrap();
+    let room = Room::empty(8, 8).unwrap();
+    let cells = || (1..7).flat_map(|x| (1..7).map(move |y| Cell { x, y }));
+    let mut random = generator(1, Stream::Other(1));
+    for number in 0..300 {
+        let machine = any_chain(&mut random).bind(&signature).unwrap();
+        let machine = Arc::new(machine);
+        // So many labels that some stand in the way of others.
+        let mut label = || signature.ids().nth(random.random_range(0..5));
+        let labels: HashMap<Cell, AtomSet> = cells()
+            .map(|cell| (cell, AtomSet::from_iter(label())))
+            .collect();
+        let map = LabelMap::from_labels(room.clone(), |cell| labels[&cell].clone());
+        let naive = Naive {
+            machine: &machine,
+            map: &map,
+        };
+        let mut cell = cells().find(|cell| map.label(*cell).is_empty()).unwrap();
+        let mut monitor = Monitor::new(&machine);
+        let new = Planner::new(machine.clone(), map.clone()).unwrap();
+        let mut used = new.clone();
+        for _ in 0..40 {
+            let mut new = new.clone();
+            let (plan, expected) = (used.plan(&monitor, cell), new.plan(&monitor, cell));
+            assert_eq!(
+                (plan.observations_left, &plan.sub_task),
+                (expected.observations_left, &expected.sub_task),
+                "map {number}, {cell:?}, {}",
+                machine.machine()
+            );
+            let running = |cell: &Cell| {
+                let after = naive.enter(&monitor, *cell).0;
+                !machine.machine().is_terminal(after.state())
+            };
+            let around: Vec<Cell> = naive.neighbours(cell).filter(running).collect();
+            if around.is_empty() {
+                break;
+            }
+            cell = around[random.random_range(0..around.len())];
+            monitor.observe(&machine, map.label(cell));
         }
     }
 }
