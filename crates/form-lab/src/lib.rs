@@ -61,7 +61,7 @@ pub use play_callback::PlayCallback;
 pub use pretrain::{
     PretrainConfig, PretrainResult, PretrainRow, Pretraining, SubTaskEvaluation, evaluate_policy,
 };
-pub use reach_avoid::{ReachAvoidAgent, ReachAvoidPlan, ReachAvoidRuns, world_for};
+pub use reach_avoid::{ReachAvoidPlan, ReachAvoidRuns, world_for};
 pub use recording::{EpisodeRequest, Recording};
 pub use report::{LivePage, LivePort, Showing, write_report};
 pub use run::{Finish, Resumed, RunFolder, RunResult, SavedRun, Session};

@@ -55,6 +55,7 @@ pub use net::{
     NetworkConfig, Outputs, VectorConfig, WeightOrigin, peak_flops,
 };
 pub use ppo::{PpoConfig, PpoLoss, PpoReport, PpoSums, Samples, ValueClip, update};
+pub use reach_avoid::course::Course;
 pub use reach_avoid::distances::Distances;
 pub use reach_avoid::evaluation::{Chooser, SubTaskOutcomes, evaluate_sub_tasks};
 pub use reach_avoid::imitation::{Imitation, ImitationConfig, ImitationReport};

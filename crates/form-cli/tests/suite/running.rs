@@ -2,7 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
+use form_env::{Stream, generator};
+use form_rl::{Network, NetworkConfig, ReachAvoidPolicy};
 use serde_json::Value;
 
 use crate::binary::{Outcome, form};
@@ -24,14 +27,22 @@ fn json(folder: &Path, arguments: &[&str]) -> Value {
     serde_json::from_str(&outcome.stdout).unwrap()
 }
 
-/// In an empty folder: nothing is needed beside the binary.
+/// The binary alone in a folder, and nothing in its environment: nothing is needed beside it.
 #[test]
 fn a_typed_machine_needs_no_file() {
     let folder = tempfile::tempdir().unwrap();
-    let said = json(
-        folder.path(),
-        &["exists X. blue(X); forall X. yellow(X); goal"],
-    );
+    let binary = folder.path().join("form");
+    fs::copy(env!("CARGO_BIN_EXE_form"), &binary).unwrap();
+    let machine = "exists X. blue(X); forall X. yellow(X); goal";
+    let outcome = Command::new(&binary)
+        .args(["run", machine, "--json", "--episodes", "20"])
+        .current_dir(folder.path())
+        .env_clear()
+        .output()
+        .unwrap();
+    let problems = String::from_utf8_lossy(&outcome.stderr);
+    assert_eq!(outcome.status.code(), Some(0), "{problems}");
+    let said: Value = serde_json::from_slice(&outcome.stdout).unwrap();
     for key in ["success", "dead_ends", "steps", "shortest", "random"] {
         assert!(said[key].is_number(), "{key}: {said}");
     }
@@ -42,7 +53,26 @@ fn a_typed_machine_needs_no_file() {
         "{said}"
     );
     assert_eq!(said["held_out"], true);
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// The policy of the program is the one that its recorded command makes, to the byte.
+#[test]
+fn the_recorded_command_makes_the_shipped_policy() {
+    let shipped = fs::read(root().join("crates/form-rl/policies/reach_avoid.safetensors"));
+    let shipped = shipped.unwrap();
+    let policy = ReachAvoidPolicy::shipped();
+    assert_eq!(policy.to_bytes().unwrap(), shipped);
+    let folder = tempfile::tempdir().unwrap();
+    let mut recorded = policy.origin().command.split(' ');
+    assert_eq!(recorded.next(), Some("form"));
+    // How it is measured, and where it is written, makes no other policy.
+    let further = ["--sub-tasks", "1", "--out", "made"];
+    let arguments: Vec<&str> = recorded.chain(further).collect();
+    let outcome = form(folder.path(), &arguments);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let made = fs::read(folder.path().join("made/policy.safetensors")).unwrap();
+    assert!(made == shipped, "{arguments:?} makes another policy");
 }
 
 #[test]
@@ -111,6 +141,11 @@ fn an_episode_is_drawn() {
 fn what_cannot_be_carried_out_is_said() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("policy.safetensors"), "no policy").unwrap();
+    let config = NetworkConfig::paper([13, 13, 3], &[], 3);
+    let network = Network::new(&config, &mut generator(1, Stream::Other(0))).unwrap();
+    network
+        .save(&folder.path().join("network.safetensors"))
+        .unwrap();
     let tiny = "name = \"tiny\"\nmachine = '''\ninitial u\naccept v\nu -> v : goal\n'''\n[room]\nsize = [4, 4]\n";
     fs::write(folder.path().join("tiny.toml"), tiny).unwrap();
     for (arguments, code, words) in [
@@ -138,6 +173,11 @@ fn what_cannot_be_carried_out_is_said() {
             &["goal", "--policy", "policy.safetensors"],
             2,
             &["policy.safetensors"],
+        ),
+        (
+            &["goal", "--policy", "network.safetensors"],
+            2,
+            &["network.safetensors", "not a reach-avoid policy"],
         ),
         (
             &["goal", "--policy", "none.safetensors"],

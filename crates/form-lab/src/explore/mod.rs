@@ -66,7 +66,7 @@ impl<W: Worlds> Exploration<W> {
         let queries = (state.queries.clone()).map(|state| Queries::new(state, &traces, language));
         let choice = choice(config, queries.as_ref());
         let mut exploration = Self {
-            walker: Walker::new(Navigator::new(policy)),
+            walker: Walker::new(Navigator::new(&policy)),
             explorer: Explorer::new(choice, machine, &vocabulary, &traces),
             config: config.clone(),
             worlds,

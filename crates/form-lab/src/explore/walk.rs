@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use form_core::{AtomSet, Kind, MachineStatus, Monitor, Recorder, Trace};
 use form_env::{Cell, Direction, EpisodeOutcome, LabelMap, Planner, Random, ReachAvoid, Worlds};
-use form_rl::{ActionValues, Distances, Episode, Navigator, sample};
+use form_rl::{Course, Distances, Episode, Navigator, sample};
 use rand::RngExt;
 
 use super::explorer::{EpisodePlan, Explorer};
@@ -62,8 +62,8 @@ impl Walker {
             bail!("the world cannot say where its atoms are any more");
         };
         let machine = explorer.machine().clone();
-        let mut planner = Planner::new(machine.clone(), map)?;
-        let observations = observations(planner.map());
+        let mut course = Course::new(Planner::new(machine.clone(), map)?);
+        let observations = observations(course.map());
         let mut so_far = Progress {
             monitor: Monitor::new(&machine),
             recorder: Recorder::new(),
@@ -87,14 +87,14 @@ impl Walker {
             };
             let sub_task = match &target {
                 Target::Acceptance => {
-                    let plan = planner.plan(&so_far.monitor, cell);
+                    let plan = course.plan(&so_far.monitor, cell);
                     match plan.observations_left {
                         Some(_) => plan.sub_task.clone(),
                         // Nothing the machine knows leads to acceptance: any object will do.
                         None => match explorer.choose(&so_far.monitor, &observations, random) {
                             Some(other) => {
                                 let place = (cell, direction);
-                                visit(planner.map(), explorer, &so_far.monitor, other, place)
+                                visit(course.map(), explorer, &so_far.monitor, other, place)
                             }
                             None => break,
                         },
@@ -102,20 +102,20 @@ impl Walker {
                 }
                 Target::Observation(observation) => {
                     let place = (cell, direction);
-                    let alone = alone(planner.map(), observation, place);
+                    let alone = alone(course.map(), observation, place);
                     if alone.is_none() && so_far.plan.exactly {
                         break;
                     }
                     alone.unwrap_or_else(|| {
-                        visit(planner.map(), explorer, &so_far.monitor, observation, place)
+                        visit(course.map(), explorer, &so_far.monitor, observation, place)
                     })
                 }
             };
-            let values = self.navigator.values(&sub_task);
+            course.head_for(&mut self.navigator, &sub_task);
             let free = sub_task.walls().iter().filter(|wall| !**wall).count();
             self.go(
                 worlds,
-                &values,
+                &mut course,
                 PATIENCE * free,
                 &machine,
                 &mut so_far,
@@ -148,17 +148,18 @@ impl Walker {
     fn go<W: Worlds>(
         &mut self,
         worlds: &mut W,
-        values: &ActionValues,
+        course: &mut Course,
         patience: usize,
         machine: &form_core::BoundMachine,
         so_far: &mut Progress,
         random: &mut Random,
     ) -> Result<()> {
         for _ in 0..patience {
-            let Some((cell, direction)) = worlds.pose(0) else {
+            let Some(pose) = worlds.pose(0) else {
                 return Ok(());
             };
-            let action = sample(&values.logits(cell, direction), random) as u8;
+            let logits = course.logits(&mut self.navigator, &so_far.monitor, pose);
+            let action = sample(&logits, random) as u8;
             // The other worlds stand still: there is one.
             worlds.step(&[action])?;
             so_far.actions.push(action);

@@ -9,11 +9,10 @@ use form_env::{
     Action, Actions, Cell, Environment, EpisodeOutcome, GridWorld, Map, Maps, Plan, Planner, Split,
     Starts, Stream, Task, WorldOptions, generator, shortest,
 };
-use form_rl::{Choice, Episode, PlayProgress, ReachAvoidPolicy};
+use form_rl::{Choice, Course, Episode, Navigator, PlayProgress, ReachAvoidPolicy, greedy, sample};
 use rand::RngExt;
 use rayon::prelude::*;
 
-use super::agent::ReachAvoidAgent;
 use crate::evaluate::{Evaluation, EvaluationPlan, Failures, Start, count};
 use crate::play_callback::PlayCallback;
 use crate::recording::Recording;
@@ -41,7 +40,7 @@ pub struct ReachAvoidPlan {
 /// One map of a plan, with all that does not depend on the policy.
 struct Prepared {
     world: GridWorld,
-    planner: Planner,
+    course: Course,
     start: Start,
     random: bool,
 }
@@ -56,8 +55,8 @@ impl ReachAvoidPlan {
     /// An episode of the policy on the map of a number, to watch.
     pub fn record(&self, policy: &ReachAvoidPolicy, number: u64) -> Result<Recording> {
         let world = self.world(number)?;
-        let planner = self.planner(world.map())?;
-        let (episode, _) = self.play(policy, &world, planner, number)?;
+        let mut course = self.course(world.map())?;
+        let episode = self.play(&mut Navigator::new(policy), &mut course, &world, number)?;
         Recording::of_episode(
             world,
             (*self.machine).clone(),
@@ -69,14 +68,14 @@ impl ReachAvoidPlan {
     /// What the planner asks for along an episode of the policy, as text: each time it changes, the cells to reach and to avoid.
     pub fn planes(&self, policy: &ReachAvoidPolicy, number: u64) -> Result<String> {
         let world = self.world(number)?;
-        let (episode, mut planner) =
-            self.play(policy, &world, self.planner(world.map())?, number)?;
+        let mut course = self.course(world.map())?;
+        let episode = self.play(&mut Navigator::new(policy), &mut course, &world, number)?;
         let machine = self.machine.machine();
         let (mut world, mut monitor) = (world, Monitor::new(&self.machine));
         let mut text = String::new();
         let mut shown = None;
         for action in &episode.actions {
-            let plan = planner.plan(&monitor, world.agent());
+            let plan = course.plan(&monitor, world.agent());
             if shown.replace(plan.number) != Some(plan.number) {
                 let state = machine.state_name(monitor.state());
                 let left = match plan.observations_left {
@@ -109,7 +108,7 @@ impl ReachAvoidPlan {
                 shortest: Some(shortest(&world, SEARCH_LIMIT)),
             };
             Ok(Some(Prepared {
-                planner: self.planner(world.map())?,
+                course: self.course(world.map())?,
                 random: self.random_play(&world, number)?,
                 world,
                 start,
@@ -139,9 +138,9 @@ impl ReachAvoidPlan {
         )?)
     }
 
-    fn planner(&self, map: &Map) -> Result<Planner> {
+    fn course(&self, map: &Map) -> Result<Course> {
         let map = self.task.label_map(map);
-        Ok(Planner::new(self.machine.clone(), map)?)
+        Ok(Course::new(Planner::new(self.machine.clone(), map)?))
     }
 
     fn random_play(&self, world: &GridWorld, number: u64) -> Result<bool> {
@@ -153,22 +152,11 @@ impl ReachAvoidPlan {
         Ok(world.outcome() == EpisodeOutcome::Goal)
     }
 
-    /// Plays an episode; returns it and the planner.
+    /// Plays an episode.
     fn play(
         &self,
-        policy: &ReachAvoidPolicy,
-        start: &GridWorld,
-        planner: Planner,
-        number: u64,
-    ) -> Result<(Episode, Planner)> {
-        let mut agent = ReachAvoidAgent::with_planner(policy, planner);
-        let episode = self.play_agent(&mut agent, start, number)?;
-        Ok((episode, agent.into_planner()))
-    }
-
-    fn play_agent(
-        &self,
-        agent: &mut ReachAvoidAgent<'_>,
+        navigator: &mut Navigator,
+        course: &mut Course,
         start: &GridWorld,
         number: u64,
     ) -> Result<Episode> {
@@ -178,14 +166,23 @@ impl ReachAvoidPlan {
         };
         let mut random = generator(self.seed, stream);
         let mut world = start.clone();
-        agent.reset();
+        let mut monitor = Monitor::new(&self.machine);
+        course.observed();
         let mut actions = Vec::new();
-        let mut state: StateId = agent.monitor().state();
+        let mut state: StateId = monitor.state();
         while !world.outcome().is_over() {
-            state = agent.monitor().state();
-            let action = agent.act(world.agent(), world.direction(), self.choice, &mut random);
-            world.step(action as usize)?;
-            agent.observe(world.labels());
+            state = monitor.state();
+            let pose = (world.agent(), world.direction());
+            let action = match self.choice {
+                Choice::Uniform => random.random_range(0..Action::MOVES),
+                Choice::Greedy => greedy(&course.logits(navigator, &monitor, pose)),
+                Choice::Sample => sample(&course.logits(navigator, &monitor, pose), &mut random),
+            };
+            world.step(action)?;
+            if !world.labels().is_empty() {
+                monitor.observe(&self.machine, world.labels());
+                course.observed();
+            }
             actions.push(action as u8);
         }
         Ok(Episode {
@@ -237,11 +234,13 @@ impl ReachAvoidRuns {
             if callback.is_interrupted() {
                 return Ok(None);
             }
-            let mut agent = ReachAvoidAgent::with_planner(policy, prepared.planner.clone());
+            let mut course = prepared.course.clone();
+            let mut navigator = Navigator::new(policy);
             let mut episodes = Vec::new();
             for shield in shields {
-                agent = agent.with_shield(*shield);
-                let episode = (self.plan).play_agent(&mut agent, &prepared.world, number as u64)?;
+                navigator = navigator.with_shield(*shield);
+                let (world, number) = (&prepared.world, number as u64);
+                let episode = (self.plan).play(&mut navigator, &mut course, world, number)?;
                 steps.fetch_add(episode.steps() as u64, Ordering::Relaxed);
                 episodes.push(episode);
             }

@@ -3,10 +3,8 @@
 //!
 //! It needs a world that can say where its atoms are. Per-state policies are not told that.
 
-mod agent;
 mod evaluation;
 mod world;
 
-pub use agent::ReachAvoidAgent;
 pub use evaluation::{ReachAvoidPlan, ReachAvoidRuns};
 pub use world::world_for;

@@ -2,7 +2,9 @@
 //!
 //! `value_iteration` is the network, `policy` what users call, with its file. `sub_tasks` draws sub-tasks, `distances` solves them exactly,
 //! `imitation` learns from these solutions, and `progress` is its file to resume from. `evaluation` measures.
+//! `navigator` and `course` carry out the plans of a machine.
 
+pub(crate) mod course;
 pub(crate) mod distances;
 pub(crate) mod evaluation;
 pub(crate) mod imitation;

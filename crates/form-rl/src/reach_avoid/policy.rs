@@ -125,22 +125,18 @@ impl ReachAvoidPolicy {
                 for (action, logit) in logits[pose].iter_mut().enumerate() {
                     *logit = scale * forward.actions[grid.output(cell, d, action)];
                 }
-                let here = Cell {
-                    x: cell / height,
-                    y: cell % height,
-                };
-                if self.shield && sub_task.avoid()[sub_task.number(sub_task.ahead(here, direction))]
-                {
-                    logits[pose][Action::Forward as usize] = f32::NEG_INFINITY;
-                }
                 values[pose] = self.value_of(forward.values[grid.value(cell, d)]);
             }
         }
-        ActionValues {
+        let values = ActionValues {
             height,
             logits,
             values,
             iterations: forward.iterations,
+        };
+        match self.shield {
+            true => values.shielded(sub_task),
+            false => values,
         }
     }
 
@@ -233,6 +229,25 @@ pub struct ActionValues {
 impl ActionValues {
     fn pose(&self, cell: Cell, direction: Direction) -> usize {
         4 * (cell.x * self.height + cell.y) + direction as usize
+    }
+
+    /// The same with a shield, for the sub-task that it was evaluated for.
+    pub(super) fn shielded(&self, sub_task: &ReachAvoid) -> Self {
+        let mut shielded = self.clone();
+        for (pose, logits) in shielded.logits.iter_mut().enumerate() {
+            let (cell, direction) = (pose / 4, Direction::ALL[pose % 4]);
+            let here = Cell {
+                x: cell / self.height,
+                y: cell % self.height,
+            };
+            // Nobody stands in a wall, and beyond the outer ones there is nothing.
+            if !sub_task.walls()[cell]
+                && sub_task.avoid()[sub_task.number(sub_task.ahead(here, direction))]
+            {
+                logits[Action::Forward as usize] = f32::NEG_INFINITY;
+            }
+        }
+        shielded
     }
 
     /// The logits of the actions `left`, `right` and `forward`. With a shield, that of `forward` is −∞ ahead of a cell to avoid.

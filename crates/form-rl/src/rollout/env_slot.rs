@@ -1,16 +1,18 @@
 //! One slot of the vectorised environment: a world, the run of its machine, and the agents' trajectories in its episode.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use form_core::{AtomSet, Monitor, Recorder, StateId, StepMode};
-use form_env::{EpisodeOutcome, Worlds};
+use form_core::{AtomSet, BoundMachine, Monitor, Recorder, StateId, StepMode};
+use form_env::{Action, EpisodeOutcome, Worlds};
 
-use super::course::Course;
 use super::game_config::{Credit, GameConfig};
 use super::label_noise::WrongLabels;
 use crate::agents::agent_assignment::{AgentAssignment, AssignmentMode};
 use crate::agents::observation_encoder::MachineState;
 use crate::experience::{ClosedTrajectory, Observation, Steps};
+use crate::reach_avoid::course::Course;
+use crate::reach_avoid::navigator::Navigator;
 
 /// An agent's trajectory in the current episode.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,7 +45,7 @@ pub(crate) struct EnvSlot {
     /// Closed trajectories, with their agents.
     pub(crate) closed: Vec<(usize, ClosedTrajectory)>,
     /// The plan that the reach-avoid policy carries out, where it acts in place of agents.
-    pub(super) course: Course,
+    course: Option<Course>,
     /// What is known of wrong labels.
     wrong_labels: WrongLabels,
     /// Whether the machine has begun anew in this episode, because it disagreed with the world.
@@ -73,7 +75,7 @@ impl EnvSlot {
             trajectories: vec![OpenTrajectory::default(); assignment.roles().len()],
             hidden_state: vec![0.0; hidden_size],
             closed: Vec::new(),
-            course: Course::default(),
+            course: None,
             wrong_labels: WrongLabels::default(),
             misjudged: false,
         }
@@ -97,7 +99,7 @@ impl EnvSlot {
         self.total_reward = 0.0;
         self.trajectories.fill(OpenTrajectory::default());
         self.hidden_state.fill(0.0);
-        self.course = Course::default();
+        self.course = None;
         let labels = self.labels(worlds, world);
         self.owed = self.observe(assignment, &labels);
     }
@@ -117,10 +119,28 @@ impl EnvSlot {
     /// Feeds labels to the machine and to the trace; the machine's reward.
     fn observe(&mut self, assignment: &AgentAssignment, labels: &AtomSet) -> f64 {
         self.recorder.observe(labels);
-        self.course.observed();
+        if let Some(course) = &mut self.course {
+            course.observed();
+        }
         self.monitor
             .observe(assignment.bound_machine(), labels)
             .reward
+    }
+
+    /// The logits of the reach-avoid policy; nothing if the world cannot place its atoms, or no plan can be made.
+    pub(super) fn reach_avoid_logits<W: Worlds>(
+        &mut self,
+        navigator: &mut Navigator,
+        machine: &Arc<BoundMachine>,
+        worlds: &W,
+        world: usize,
+    ) -> Option<[f32; Action::MOVES]> {
+        let pose = worlds.pose(world)?;
+        if self.course.is_none() {
+            self.course = Course::in_world(machine, worlds, world);
+        }
+        let course = self.course.as_mut()?;
+        Some(course.logits(navigator, &self.monitor, pose))
     }
 
     /// The agent that acts next, if any.
@@ -146,7 +166,7 @@ impl EnvSlot {
         {
             self.misjudged = true;
             self.monitor.reset(assignment.bound_machine());
-            self.course = Course::default();
+            self.course = None;
             result = StepResult::Continues;
         }
         if self.misjudged {

@@ -117,7 +117,10 @@ impl<W: Worlds> Game<W> {
     }
 
     fn begin_all(&mut self) {
-        self.navigator = self.assignment.policy().cloned().map(Navigator::new);
+        self.navigator = self
+            .assignment
+            .policy()
+            .map(|policy| Navigator::new(policy));
         self.slots = vec![EnvSlot::new(&self.assignment, self.hidden_size); self.worlds.len()];
         for (world, slot) in self.slots.iter_mut().enumerate() {
             slot.begin(&self.assignment, &self.worlds, world, self.wrong_labels);
@@ -350,8 +353,7 @@ impl<W: Worlds> Game<W> {
                     let navigator =
                         (self.navigator.as_mut()).filter(|_| running && choice != Choice::Uniform);
                     let logits = navigator.and_then(|navigator| {
-                        let (course, monitor) = (&mut slot.course, &slot.monitor);
-                        course.logits(navigator, machine, monitor, &self.worlds, world)
+                        slot.reach_avoid_logits(navigator, machine, &self.worlds, world)
                     });
                     match (logits, choice) {
                         (None, _) => draw(world, Draw::Uniform(count)),

@@ -1,6 +1,5 @@
 //! Rollouts: many worlds at once, the agents that act in them, and the trajectories that they learn from.
 
-mod course;
 pub(crate) mod env_slot;
 pub(crate) mod game;
 pub(crate) mod game_config;

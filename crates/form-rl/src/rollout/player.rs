@@ -44,7 +44,7 @@ impl Player {
         let mut player = Self {
             slots: [EnvSlot::new(&assignment, hidden_size)],
             inference: agents.iter().map(|_| Inference::default()).collect(),
-            navigator: assignment.policy().cloned().map(Navigator::new),
+            navigator: assignment.policy().map(|policy| Navigator::new(policy)),
             assignment,
             config,
             agents,
@@ -102,14 +102,11 @@ impl Player {
             inference.evaluate(&mut self.agents[number], &mut self.slots)?;
             return Ok(Some(inference.outputs.logits.clone()));
         }
-        let EnvSlot {
-            course, monitor, ..
-        } = &mut self.slots[0];
-        let machine = assignment.bound_machine();
-        let running = !machine.machine().is_terminal(monitor.state());
+        let (slot, machine) = (&mut self.slots[0], assignment.bound_machine());
+        let running = !machine.machine().is_terminal(slot.monitor.state());
         let navigator = self.navigator.as_mut().filter(|_| running);
         let logits =
-            navigator.and_then(|navigator| course.logits(navigator, machine, monitor, worlds, 0));
+            navigator.and_then(|navigator| slot.reach_avoid_logits(navigator, machine, worlds, 0));
         Ok(logits.map(|logits| logits.to_vec()))
     }
 }

@@ -216,24 +216,3 @@ fn training_resumes_to_the_same_weights() {
         "{error}"
     );
 }
-
-/// The file in the library is what its recorded command makes: the default training with its seed.
-#[test]
-fn the_shipped_policy_is_the_one_its_command_makes() {
-    let shipped = ReachAvoidPolicy::shipped();
-    let origin = shipped.origin().clone();
-    assert_eq!(
-        origin.command,
-        format!("form pretrain --seed {}", origin.seed)
-    );
-    let config = ImitationConfig {
-        seed: origin.seed,
-        ..ImitationConfig::default()
-    };
-    let mut imitation = Imitation::new(config, vec![Room::paper()]);
-    for _ in 0..imitation.iterations() {
-        imitation.step().unwrap();
-    }
-    let made = imitation.policy(origin).to_bytes().unwrap();
-    assert_eq!(made, shipped.to_bytes().unwrap());
-}
