@@ -50,7 +50,7 @@ impl<W: Worlds> Exploration<W> {
     /// Begins in this world, or resumes with the machine, the traces and the state of before.
     pub(crate) fn new(
         config: &ExplorationConfig,
-        policy: Arc<ReachAvoidPolicy>,
+        policy: &Arc<ReachAvoidPolicy>,
         worlds: W,
         machine: (&Arc<BoundMachine>, bool),
         traces: Vec<Trace>,
@@ -66,7 +66,7 @@ impl<W: Worlds> Exploration<W> {
         let queries = (state.queries.clone()).map(|state| Queries::new(state, &traces, language));
         let choice = choice(config, queries.as_ref());
         let mut exploration = Self {
-            walker: Walker::new(Navigator::new(&policy)),
+            walker: Walker::new(Navigator::new(policy)),
             explorer: Explorer::new(choice, machine, &vocabulary, &traces),
             config: config.clone(),
             worlds,

@@ -226,7 +226,6 @@ fn exploration<F: EnvFactory>(
     };
     let worlds = envs.worlds(1, config.seed, Split::Training)?;
     let machine = (assignment.bound_machine(), assignment.can_accept());
-    let policy = policy.clone();
     let state = state.unwrap_or_default();
     Exploration::new(section, policy, worlds, machine, traces, state).map(Some)
 }

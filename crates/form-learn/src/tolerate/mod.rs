@@ -132,6 +132,10 @@ impl Learner {
     /// The machine that misjudges fewest traces of all with at most `limits.max_states` states, and the exact table up to there.
     pub fn learn_fewest_misjudged(&mut self, limits: &Limits) -> Result<TolerantOutcome> {
         self.problem().traces.total_weight().ok_or(Error::Weights)?;
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method is of one lifetime, the closure of any"
+        )]
         self.search_tolerant(limits, Some(0), |search| search.fewest_of_all())
     }
 
