@@ -74,16 +74,16 @@ fn variants() -> Vec<(&'static str, Techniques)> {
             },
         ),
         (
-            "no paths",
+            "no skeletons",
             Techniques {
-                paths: false,
+                skeletons: false,
                 ..all
             },
         ),
         (
-            "no skeletons",
+            "no machines followed",
             Techniques {
-                skeletons: false,
+                follow: false,
                 ..all
             },
         ),

@@ -52,9 +52,17 @@ impl Budget {
         self.interrupt.is_some() || !self.cancelled.is_empty()
     }
 
-    /// Whether the call must do the same whenever it is made.
-    pub(crate) fn is_counted(&self) -> bool {
+    /// Whether the work is counted: then the search must go on in the same order every time.
+    fn is_counted(&self) -> bool {
         self.work.is_some()
+    }
+
+    /// Whether the call must not start threads of its own: if it must do the same whenever it is made, and in a worker of a thread pool,
+    /// which must not wait for a thread that itself waits for the pool.
+    pub(crate) fn one_thread(&self) -> bool {
+        self.is_counted()
+            || rayon::current_num_threads() == 1
+            || rayon::current_thread_index().is_some()
     }
 
     /// How often the limits were looked at.
@@ -110,6 +118,15 @@ impl Budget {
         } else {
             None
         }
+    }
+}
+
+/// Sets a flag when it is dropped, also by a panic.
+pub(crate) struct SetOnDrop(pub(crate) Arc<AtomicBool>);
+
+impl Drop for SetOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -8,7 +8,7 @@ use crate::budget::Budget;
 use crate::cegis::{Cegis, ConflictBudget};
 use crate::effort::Effort;
 use crate::encode::{Candidate, Lit, Measure, Relaxation, Solved};
-use crate::minimise::{Bounds, break_ties, cheapest};
+use crate::minimise::{Bounds, break_ties, cheapest, enumerate_ties};
 use crate::outcome::{Learnt, StopReason};
 use crate::problem::Problem;
 use crate::skeletons::{Skeleton, skeletons};
@@ -139,7 +139,7 @@ impl OpenSkeletons {
         most_steps: usize,
         budget: &Budget,
     ) -> Solved<Candidate> {
-        bounds.raise(cegis.encoding().lowest_cost());
+        bounds.raise(cegis.encoding().shape().lowest_cost(0));
         let states = cegis.encoding().shape().states;
         let calls = ConflictBudget {
             conflicts,
@@ -170,26 +170,15 @@ impl OpenSkeletons {
         mut best: Candidate,
         budget: &Budget,
     ) -> Result<Learnt, StopReason> {
-        bounds.improve(&best.learnt);
         let cost = best.learnt.cost.size;
-        if self.enumerated.is_none_or(|enumerated| enumerated <= cost) {
-            return break_ties(cegis, problem, bounds, best, budget);
-        }
-        let others = cegis.encoding().activation_literal();
-        cegis.encoding().block(others, &best);
-        // What is refuted here is so only because of the machines that are blocked.
-        let mut refuted = self.refuted_under(cost);
-        for _ in 0..ENUMERATED {
-            let other = self.next(cegis, problem, cost, &[others], &mut refuted, None);
-            let other = match other {
-                Solved::Sat(other) => other,
-                Solved::Unsat => return Ok(best.learnt),
-                Solved::Unknown => return Err(budget.stop_reason()),
+        if self.enumerated.is_some_and(|enumerated| enumerated > cost) {
+            // What is refuted here is so only because of the machines that are blocked.
+            let mut refuted = self.refuted_under(cost);
+            let next = |cegis: &mut Cegis, others: Lit| {
+                self.next(cegis, problem, cost, &[others], &mut refuted, None)
             };
-            bounds.improve(&other.learnt);
-            cegis.encoding().block(others, &other);
-            if cegis.encoding().rank(&other) < cegis.encoding().rank(&best) {
-                best = other;
+            if enumerate_ties(cegis, bounds, &mut best, ENUMERATED, next, budget)? {
+                return Ok(best.learnt);
             }
         }
         break_ties(cegis, problem, bounds, best, budget)

@@ -10,6 +10,7 @@
 //! [`asp`] states the same problem for other solvers.
 
 mod above;
+mod alphabet;
 pub mod asp;
 mod budget;
 mod by_skeleton;
@@ -21,6 +22,7 @@ mod effort;
 mod encode;
 mod error;
 mod explain;
+mod follow;
 mod learner;
 mod letters;
 mod lifted;

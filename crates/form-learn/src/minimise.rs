@@ -75,7 +75,7 @@ pub(crate) fn cheapest<C: CandidateLoop>(
     conflicts: Option<i32>,
     most_steps: usize,
 ) -> Solved<Candidate> {
-    bounds.raise(cegis.encoding().lowest_cost());
+    bounds.raise(cegis.encoding().shape().lowest_cost(0));
     let budget = conflicts.map(|conflicts| ConflictBudget {
         conflicts,
         calls: usize::MAX,
@@ -104,7 +104,15 @@ pub(crate) fn break_ties<C: CandidateLoop>(
     mut best: Candidate,
     budget: &Budget,
 ) -> Result<Learnt, StopReason> {
-    bounds.improve(&best.learnt);
+    let mut assumptions = (cegis.encoding()).at_most(Measure::Cost, best.learnt.cost.size);
+    let bound = assumptions.clone();
+    let next = |cegis: &mut C, others: Lit| {
+        let all = [&bound[..], &[others]].concat();
+        cegis.solve(problem, &all, None)
+    };
+    if enumerate_ties(cegis, bounds, &mut best, ENUMERATED, next, budget)? {
+        return Ok(best.learnt);
+    }
     let mut solve =
         |assumptions: &[Lit], cegis: &mut C| match cegis.solve(problem, assumptions, None) {
             Solved::Sat(candidate) => {
@@ -114,19 +122,6 @@ pub(crate) fn break_ties<C: CandidateLoop>(
             Solved::Unsat => Ok(None),
             Solved::Unknown => Err(budget.stop_reason()),
         };
-    let mut assumptions = (cegis.encoding()).at_most(Measure::Cost, best.learnt.cost.size);
-    let others = cegis.encoding().activation_literal();
-    cegis.encoding().block(others, &best);
-    for _ in 0..ENUMERATED {
-        let all: Vec<Lit> = assumptions.iter().copied().chain([others]).collect();
-        let Some(other) = solve(&all, cegis)? else {
-            return Ok(best.learnt);
-        };
-        cegis.encoding().block(others, &other);
-        if cegis.encoding().rank(&other) < cegis.encoding().rank(&best) {
-            best = other;
-        }
-    }
     for measure in [Measure::Ground, Measure::Negative] {
         let value = |candidate: &Candidate| match measure {
             Measure::Ground => candidate.learnt.cost.ground,
@@ -151,6 +146,34 @@ pub(crate) fn break_ties<C: CandidateLoop>(
             None => return Ok(best.learnt),
         }
     }
+}
+
+/// Enumerates at most this number of machines of the same cost, and keeps the best; whether these are all. `next` is one that is not
+/// blocked while the given literal is assumed.
+pub(crate) fn enumerate_ties<C: CandidateLoop>(
+    cegis: &mut C,
+    bounds: &mut Bounds,
+    best: &mut Candidate,
+    most: usize,
+    mut next: impl FnMut(&mut C, Lit) -> Solved<Candidate>,
+    budget: &Budget,
+) -> Result<bool, StopReason> {
+    bounds.improve(&best.learnt);
+    let others = cegis.encoding().activation_literal();
+    cegis.encoding().block(others, best);
+    for _ in 0..most {
+        let other = match next(cegis, others) {
+            Solved::Sat(other) => other,
+            Solved::Unsat => return Ok(true),
+            Solved::Unknown => return Err(budget.stop_reason()),
+        };
+        bounds.improve(&other.learnt);
+        cegis.encoding().block(others, &other);
+        if cegis.encoding().rank(&other) < cegis.encoding().rank(best) {
+            *best = other;
+        }
+    }
+    Ok(false)
 }
 
 /// How many machines of the same cost are enumerated.

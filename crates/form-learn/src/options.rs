@@ -49,10 +49,10 @@ pub struct Techniques {
     pub relaxation: bool,
     /// Tables with their exact cost where an observation has one atom (`letters`).
     pub letters: bool,
-    /// What traces demand of the paths through a machine (`paths`).
-    pub paths: bool,
     /// The bound on the cost shape by shape (`skeletons`).
     pub skeletons: bool,
+    /// Machines of one cost without a solver where an observation has one atom (`follow`).
+    pub follow: bool,
     /// The search with more states (`above`).
     pub above: bool,
     /// The bound on the number of connected pairs of states (`cost`).
@@ -66,8 +66,8 @@ impl Default for Techniques {
             chains: true,
             relaxation: true,
             letters: true,
-            paths: true,
             skeletons: true,
+            follow: true,
             above: true,
             connections: true,
         }

@@ -146,15 +146,11 @@ impl Problem {
 
     /// Lower bound on the cost of machines with this number of states, of which one fewer has been refuted.
     ///
-    /// Every state is entered, and so is each terminal state that traces reach. If a trace has more stays than states, a machine has
-    /// a cycle: then one more pair of states is connected than these. Of C connections each costs an edge and a literal, and all but
-    /// one of the targets of a state need a negation to exclude each other.
+    /// If a trace has more stays than states, a machine has a cycle: then one more pair of states is connected than those that every
+    /// machine connects.
     pub(crate) fn lowest_cost(&self, states: usize) -> usize {
-        let ends = self.shape(states).reached;
-        let entered = states - 1 + ends.iter().filter(|reached| **reached).count();
         let cycles = self.options.techniques.connections && self.stays() > states;
-        let connections = entered + usize::from(cycles);
-        2 * connections + connections.saturating_sub(states)
+        self.shape(states).lowest_cost(usize::from(cycles))
     }
 
     /// Adds a prefix of a trace to a prefix tree.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::above::Above;
-use crate::budget::Budget;
+use crate::budget::{Budget, SetOnDrop};
 use crate::by_skeleton::OpenSkeletons;
 use crate::cegis::{Cegis, ConflictBudget};
 use crate::chains::{Chains, chains};
@@ -139,13 +139,9 @@ impl Search {
         }
         let mut found = self.in_turn(problem, above, 1, budget);
         if matches!(found, Solved::Unknown) {
-            // Once a consistent machine is known, only the cheapest one is asked for. A worker of a thread pool must not wait for a thread
-            // that itself waits for the pool.
+            // Once a consistent machine is known, only the cheapest one is asked for.
             let one_question = self.bounds.incumbent.is_some();
-            let one_thread = budget.is_counted()
-                || rayon::current_num_threads() == 1
-                || rayon::current_thread_index().is_some();
-            found = match one_question || one_thread {
+            found = match one_question || budget.one_thread() {
                 true => self.in_turn(problem, above, usize::MAX, budget),
                 false => self.side_by_side(problem, above, budget),
             };
@@ -310,15 +306,6 @@ impl Search {
             Solved::Unsat => Solved::Unsat,
             Solved::Unknown => Solved::Unknown,
         }
-    }
-}
-
-/// Sets a flag when it is dropped, also by a panic.
-struct SetOnDrop(Arc<AtomicBool>);
-
-impl Drop for SetOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 

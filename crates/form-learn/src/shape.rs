@@ -66,6 +66,29 @@ impl Shape {
             .expect("the names are made here and fit together")
     }
 
+    /// Whether an edge must lead to this target: to every state but the first, and to each terminal state that traces reach.
+    pub(crate) fn is_entered(&self, target: usize) -> bool {
+        match target {
+            0 => false,
+            to if to == self.accept() => self.reached[0],
+            to if to == self.reject() => self.reached[1],
+            _ => true,
+        }
+    }
+
+    /// The number of targets that edges must lead to.
+    pub(crate) fn entered(&self) -> usize {
+        let targets = 0..self.states + 2;
+        targets.filter(|to| self.is_entered(*to)).count()
+    }
+
+    /// Lower bound on the cost of machines that connect this number of pairs of states more than they must: each pair costs an edge and a
+    /// literal, and all but one of the targets of a state need a negation to exclude each other.
+    pub(crate) fn lowest_cost(&self, more: usize) -> usize {
+        let connections = self.entered() + more;
+        2 * connections + connections.saturating_sub(self.states)
+    }
+
     /// Whether an observation that a stay has seen before causes no move (the lemma of [`cuts`](crate::cuts)).
     pub(crate) fn moves_at_new_observations(&self) -> bool {
         // A `once` beside another literal can turn true before it: then the other one moves, seen before or not.

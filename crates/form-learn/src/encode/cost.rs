@@ -44,24 +44,7 @@ impl Encoding {
 
     /// The cost of every machine: an edge with a literal into every state and into each terminal state that traces reach.
     pub(crate) fn base_cost(&self) -> usize {
-        2 * (0..self.shape.states + 2)
-            .filter(|to| self.is_forced(*to))
-            .count()
-    }
-
-    /// Lower bound on the cost: besides the base cost, if edges lead to more targets than there are states, some states have
-    /// several, and all but one of a state's targets need a negation to exclude each other.
-    pub(crate) fn lowest_cost(&self) -> usize {
-        self.base_cost() + (self.base_cost() / 2).saturating_sub(self.shape.states)
-    }
-
-    fn is_forced(&self, target: usize) -> bool {
-        match target {
-            0 => false,
-            to if to == self.shape.accept() => self.shape.reached[0],
-            to if to == self.shape.reject() => self.shape.reached[1],
-            _ => true,
-        }
+        2 * self.shape.entered()
     }
 
     /// The assumption that a measure is at most `bound`; its totalizer grows as needed.
@@ -133,7 +116,7 @@ impl Encoding {
                 let number = [&[slot.present, slot.present], &further[..]].concat();
                 total = self.solver.merge(&total, &number, slack + 2);
             }
-            if self.is_forced(target) && !total.is_empty() {
+            if self.shape.is_entered(target) && !total.is_empty() {
                 total.drain(..2);
             }
             sum = self.solver.merge(&sum, &total, slack);

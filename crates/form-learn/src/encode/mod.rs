@@ -30,7 +30,7 @@ use cooccurrence::Cooccurrence;
 pub(crate) use cost::Measure;
 pub(crate) use edges::EdgeSlot;
 pub(crate) use model::Candidate;
-pub(crate) use relaxation::{Lettered, Relaxation};
+pub(crate) use relaxation::Relaxation;
 pub(crate) use solver::{Lit, Solved};
 
 use crate::budget::Budget;

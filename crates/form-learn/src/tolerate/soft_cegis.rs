@@ -114,7 +114,7 @@ impl SoftCegis {
 
     /// The lowest cost of a machine with this number of states.
     pub(super) fn lowest_cost(&self) -> usize {
-        self.encoding.lowest_cost()
+        self.encoding.shape().lowest_cost(0)
     }
 
     /// Raises the lower bound until it meets the best machine or `known`, which some machine with fewer states misjudges, or

@@ -286,13 +286,45 @@ fn the_answer_is_no_larger_than_the_machine_that_labelled_the_traces() {
 fn the_number_of_threads_does_not_matter() {
     for seed in 0..40 {
         let (problem, _) = larger_problem(seed);
-        let [one, two] = [1, 2].map(|threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-            let pool = pool.build().unwrap();
-            pool.install(|| learn(&problem, &Limits::default()))
-        });
-        assert_eq!(one, two, "problem {seed}");
+        // Outside of a pool the search has threads of its own.
+        let own = learn(&problem, &Limits::default());
+        for threads in [1, 2, 3] {
+            let limits = Limits::default();
+            assert_eq!(
+                with_threads(threads, || learn(&problem, &limits)),
+                own,
+                "problem {seed}"
+            );
+        }
     }
+}
+
+/// The same machine, bound and reason to stop.
+#[test]
+fn the_number_of_threads_does_not_matter_where_the_work_is_limited() {
+    let mut stopped = 0;
+    for seed in 0..20 {
+        let (problem, _) = larger_problem(seed);
+        for most in [5, 50, 500, 5000] {
+            let limits = Limits {
+                work: Some(most),
+                ..Limits::default()
+            };
+            let own = learn(&problem, &limits);
+            stopped += usize::from(matches!(own, LearnOutcome::Stopped { .. }));
+            for threads in [1, 3] {
+                let other = with_threads(threads, || learn(&problem, &limits));
+                assert_eq!(other, own, "problem {seed}");
+            }
+        }
+    }
+    assert!(stopped > 20, "only {stopped} searches were stopped");
+}
+
+/// What is computed in a pool of this number of threads.
+pub fn with_threads<T: Send>(threads: usize, learn: impl Fn() -> T + Send) -> T {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    pool.build().unwrap().install(learn)
 }
 
 /// Traces in another order, one after the other, with searches in between that are stopped: in the end the same machine.

@@ -4,6 +4,7 @@ use form_core::{AtomSet, Kind, Signature, Trace};
 use form_learn::{LearnOutcome, Learner, Limits, Options, Techniques};
 
 use super::brute_force::{MAX_SIZE, best};
+use super::machines::with_threads;
 use super::problems::{Problem, Random, labelled, problem};
 
 /// All techniques, all but one, none.
@@ -14,8 +15,8 @@ fn combinations() -> Vec<Techniques> {
         chains: false,
         relaxation: false,
         letters: false,
-        paths: false,
         skeletons: false,
+        follow: false,
         above: false,
         connections: false,
     };
@@ -25,8 +26,8 @@ fn combinations() -> Vec<Techniques> {
         |all| all.chains = false,
         |all| all.relaxation = false,
         |all| all.letters = false,
-        |all| all.paths = false,
         |all| all.skeletons = false,
+        |all| all.follow = false,
         |all| all.above = false,
         |all| all.connections = false,
     ];
@@ -76,71 +77,137 @@ fn without_any_technique_the_same_machine_is_found() {
     }
 }
 
-/// Machines without quantifiers, and observations of one atom: letters. With a fork, a sink, two disjuncts and dead ends.
-const LETTERED: [&str; 6] = [
-    "u0 -> u1 : a and not b\n u0 -> u2 : b\n u1 -> u3 : b\n u2 -> u3 : a\n u3 -> u_acc : d",
-    "u0 -> u1 : a\n u0 -> u1 : b\n u1 -> u_acc : d",
-    "u0 -> u1 : a\n u1 -> u_acc : c and not d\n u1 -> u_rej : d",
-    "u0 -> u1 : a and not b\n u0 -> u2 : b\n u1 -> u_acc : c",
-    "u0 -> u1 : a\n u1 -> u2 : b\n u2 -> u_acc : d",
-    "u0 -> u1 : p(x)\n u0 -> u_rej : a and not p(x)\n u1 -> u_acc : p(y)\n u1 -> u_acc : d",
-];
+/// Problems whose traces are labelled by one of a few machines.
+struct Family {
+    atoms: &'static [&'static str],
+    machines: [&'static str; 6],
+    first_order: bool,
+    /// The first machine that has a cycle.
+    cyclic_from: usize,
+    /// The most traces, observations of a trace, and atoms of an observation.
+    most: [usize; 3],
+    max_states: usize,
+}
 
-/// A problem over letters.
-fn lettered(seed: u64) -> Problem {
-    let mut random = Random::new(seed);
-    let signature = Signature::parse(["a", "b", "c", "d", "p(x)", "p(y)"]).unwrap();
-    let target = LETTERED[seed as usize % LETTERED.len()];
-    let reject = if target.contains("u_rej") {
-        "reject u_rej\n"
-    } else {
-        ""
-    };
-    let machine = format!("initial u0\naccept u_acc\n{reject}{target}");
-    let machine = machine.parse().unwrap();
-    let ids: Vec<_> = signature.ids().collect();
-    // Few traces have many ties, many none.
-    let number = 5 + random.below(60);
-    let traces = (0..number)
-        .map(|_| {
-            let length = 1 + random.below(12);
-            let steps = (0..length).map(|_| AtomSet::from_iter([*random.pick(&ids)]));
-            labelled(&machine, &signature, steps.collect())
-        })
-        .collect();
-    Problem {
-        signature,
-        traces,
-        options: Options {
-            first_order: false,
-            max_disjuncts: 1 + random.below(2),
-            ..Options::default()
-        },
-        max_states: 4,
+/// Machines without quantifiers, and observations of one atom: letters. With a fork, a sink, two disjuncts and dead ends.
+const LETTERED: Family = Family {
+    atoms: &["a", "b", "c", "d", "p(x)", "p(y)"],
+    machines: [
+        "u0 -> u1 : a and not b\n u0 -> u2 : b\n u1 -> u3 : b\n u2 -> u3 : a\n u3 -> u_acc : d",
+        "u0 -> u1 : a\n u0 -> u1 : b\n u1 -> u_acc : d",
+        "u0 -> u1 : a\n u1 -> u_acc : c and not d\n u1 -> u_rej : d",
+        "u0 -> u1 : a and not b\n u0 -> u2 : b\n u1 -> u_acc : c",
+        "u0 -> u1 : a\n u1 -> u2 : b\n u2 -> u_acc : d",
+        "u0 -> u1 : p(x)\n u0 -> u_rej : a and not p(x)\n u1 -> u_acc : p(y)\n u1 -> u_acc : d",
+    ],
+    first_order: false,
+    cyclic_from: 6,
+    most: [64, 12, 1],
+    max_states: 4,
+};
+
+/// Machines with quantifiers: forks, three targets of one state, dead ends, and cycles. Every other problem has observations of two
+/// atoms.
+const GUARDED: Family = Family {
+    atoms: &["p(a)", "p(b)", "q", "r"],
+    machines: [
+        "u0 -> u1 : exists X. p(X) and not q\n u0 -> u2 : q\n u1 -> u_acc : r\n u2 -> u_acc : forall X. p(X)",
+        "u0 -> u1 : p(a)\n u0 -> u2 : p(b) and not p(a)\n u0 -> u_rej : q and not exists X. p(X)\n u1 -> u_acc : r\n u2 -> u_acc : q",
+        "u0 -> u1 : forall X. p(X)\n u1 -> u_acc : r and not q\n u1 -> u_rej : q",
+        "u0 -> u1 : exists X. p(X)\n u1 -> u_acc : r and not q\n u1 -> u0 : q",
+        "u0 -> u1 : forall X. p(X)\n u1 -> u2 : q\n u2 -> u_acc : r and not exists X. p(X)\n u2 -> u0 : exists X. p(X)",
+        "u0 -> u1 : q\n u1 -> u2 : r and not q\n u2 -> u1 : q\n u2 -> u_acc : p(a) and not q",
+    ],
+    first_order: true,
+    cyclic_from: 3,
+    most: [44, 10, 2],
+    max_states: 3,
+};
+
+impl Family {
+    fn problem(&self, seed: u64) -> Problem {
+        let mut random = Random::new(seed);
+        let signature = Signature::parse(self.atoms.iter().copied()).unwrap();
+        let target = seed as usize % self.machines.len();
+        let edges = self.machines[target];
+        let reject = if edges.contains("u_rej") {
+            "reject u_rej\n"
+        } else {
+            ""
+        };
+        let machine = format!("initial u0\naccept u_acc\n{reject}{edges}");
+        let machine = machine.parse().unwrap();
+        let ids: Vec<_> = signature.ids().collect();
+        let [traces, observations, atoms] = self.most;
+        let most_atoms = 1 + seed as usize / self.machines.len() % atoms;
+        // Few traces have many ties, many none.
+        let number = 5 + random.below(traces - 4);
+        let traces = (0..number)
+            .map(|_| {
+                let length = 1 + random.below(observations);
+                let steps = (0..length).map(|_| {
+                    let atoms = 1 + random.below(most_atoms);
+                    (0..atoms).map(|_| *random.pick(&ids)).collect::<AtomSet>()
+                });
+                labelled(&machine, &signature, steps.collect())
+            })
+            .collect();
+        Problem {
+            signature,
+            traces,
+            options: Options {
+                first_order: self.first_order,
+                cyclic: target >= self.cyclic_from,
+                max_disjuncts: 1 + random.below(2),
+                ..Options::default()
+            },
+            max_states: self.max_states,
+        }
     }
+}
+
+/// The number of these problems whose machine has more than this number of states; all techniques agree on it.
+fn agreed(family: &Family, problems: u64, states: usize) -> usize {
+    let mut found = 0;
+    for seed in 0..problems {
+        let problem = family.problem(seed);
+        let expected = learn(&problem, Techniques::default());
+        for techniques in combinations() {
+            let other = learn(&problem, techniques);
+            let problem = problem.describe();
+            assert_eq!(other, expected, "{seed} {techniques:?}\n{problem}");
+        }
+        found += usize::from(expected.is_some_and(|(learnt, _, _)| learnt > states));
+    }
+    found
 }
 
 #[test]
 fn letters_find_the_machine_of_the_encoding() {
-    let mut found = 0;
-    for seed in 0..120 {
-        let problem = lettered(seed);
-        let expected = learn(&problem, Techniques::default());
-        for techniques in combinations() {
-            let other = learn(&problem, techniques);
-            assert_eq!(
-                other,
-                expected,
-                "{seed} {techniques:?}\n{}",
-                problem.describe()
-            );
-        }
-        found += usize::from(expected.is_some_and(|(states, _, _)| states > 2));
-    }
+    let found = agreed(&LETTERED, 120, 2);
     assert!(
         found > 20,
         "only {found} machines have more than two states"
     );
+}
+
+#[test]
+fn guards_are_the_same_without_any_technique() {
+    let found = agreed(&GUARDED, 72, 1);
+    assert!(found > 30, "only {found} machines have more than one state");
+}
+
+/// Outside of a pool the search has threads of its own, in a pool it has not.
+#[test]
+fn letters_find_the_same_machine_with_any_number_of_threads() {
+    for seed in 0..60 {
+        let problem = LETTERED.problem(seed);
+        let own = learn(&problem, Techniques::default());
+        for threads in [1, 2, 3] {
+            let other = with_threads(threads, || learn(&problem, Techniques::default()));
+            assert_eq!(other, own, "{seed} {threads}\n{}", problem.describe());
+        }
+    }
 }
 
 /// The goal is reached by a long run of letters and one of two last ones. More machines of the lowest cost than the letters
@@ -198,110 +265,42 @@ fn many_ties_do_not_hide_parallel_edges() {
     }
 }
 
-/// Machines with quantifiers: forks, three targets of one state, dead ends, and cycles.
-const GUARDED: [&str; 6] = [
-    "u0 -> u1 : exists X. p(X) and not q\n u0 -> u2 : q\n u1 -> u_acc : r\n u2 -> u_acc : forall X. p(X)",
-    "u0 -> u1 : p(a)\n u0 -> u2 : p(b) and not p(a)\n u0 -> u_rej : q and not exists X. p(X)\n u1 -> u_acc : r\n u2 -> u_acc : q",
-    "u0 -> u1 : forall X. p(X)\n u1 -> u_acc : r and not q\n u1 -> u_rej : q",
-    "u0 -> u1 : exists X. p(X)\n u1 -> u_acc : r and not q\n u1 -> u0 : q",
-    "u0 -> u1 : forall X. p(X)\n u1 -> u2 : q\n u2 -> u_acc : r and not exists X. p(X)\n u2 -> u0 : exists X. p(X)",
-    "u0 -> u1 : q\n u1 -> u2 : r and not q\n u2 -> u1 : q\n u2 -> u_acc : p(a) and not q",
-];
-
-/// A problem over guards; every other one with observations of two atoms.
-fn guarded(seed: u64) -> Problem {
-    let mut random = Random::new(seed);
-    let signature = Signature::parse(["p(a)", "p(b)", "q", "r"]).unwrap();
-    let target = seed as usize % GUARDED.len();
-    let reject = if GUARDED[target].contains("u_rej") {
-        "reject u_rej\n"
-    } else {
-        ""
-    };
-    let machine = format!("initial u0\naccept u_acc\n{reject}{}", GUARDED[target]);
-    let machine = machine.parse().unwrap();
-    let ids: Vec<_> = signature.ids().collect();
-    let most_atoms = 1 + seed as usize / GUARDED.len() % 2;
-    let number = 5 + random.below(40);
-    let traces = (0..number)
-        .map(|_| {
-            let length = 1 + random.below(10);
-            let steps = (0..length).map(|_| {
-                let atoms = 1 + random.below(most_atoms);
-                (0..atoms).map(|_| *random.pick(&ids)).collect::<AtomSet>()
-            });
-            labelled(&machine, &signature, steps.collect())
-        })
-        .collect();
-    Problem {
-        signature,
-        traces,
-        options: Options {
-            cyclic: target > 2,
-            max_disjuncts: 1 + random.below(2),
-            ..Options::default()
-        },
-        max_states: 3,
-    }
-}
-
-#[test]
-fn guards_are_the_same_without_any_technique() {
-    let mut found = 0;
-    for seed in 0..72 {
-        let problem = guarded(seed);
-        let expected = learn(&problem, Techniques::default());
-        for techniques in combinations() {
-            let other = learn(&problem, techniques);
-            assert_eq!(
-                other,
-                expected,
-                "{seed} {techniques:?}\n{}",
-                problem.describe()
-            );
-        }
-        found += usize::from(expected.is_some_and(|(states, _, _)| states > 1));
-    }
-    assert!(found > 30, "only {found} machines have more than one state");
-}
-
-#[test]
-fn guards_cost_as_much_as_exhaustive_enumeration_says() {
+/// How many of these problems exhaustive enumeration agrees on.
+fn compared(problems: impl Iterator<Item = Problem>) -> usize {
     let mut compared = 0;
-    for seed in 0..72 {
-        let mut problem = guarded(seed);
-        problem.max_states = 2;
-        problem.options.max_disjuncts = 1;
-        problem.traces.truncate(12);
+    for problem in problems {
         let learnt = learn(&problem, Techniques::default());
         match (best(&problem), learnt) {
             (_, Some((_, cost, _))) if cost.size > MAX_SIZE => {}
             (expected, learnt) => {
                 let learnt = learnt.map(|(states, cost, _)| (states, cost));
-                assert_eq!(learnt, expected, "{seed}\n{}", problem.describe());
+                assert_eq!(learnt, expected, "{}", problem.describe());
                 compared += usize::from(learnt.is_some());
             }
         }
     }
+    compared
+}
+
+#[test]
+fn guards_cost_as_much_as_exhaustive_enumeration_says() {
+    let compared = compared((0..72).map(|seed| {
+        let mut problem = GUARDED.problem(seed);
+        problem.max_states = 2;
+        problem.options.max_disjuncts = 1;
+        problem.traces.truncate(12);
+        problem
+    }));
     assert!(compared > 20, "only {compared} problems were compared");
 }
 
 #[test]
 fn letters_cost_as_much_as_exhaustive_enumeration_says() {
-    let mut compared = 0;
-    for seed in 0..60 {
-        let mut problem = lettered(seed);
+    let compared = compared((0..60).map(|seed| {
+        let mut problem = LETTERED.problem(seed);
         problem.max_states = 2;
         problem.traces.truncate(10);
-        let learnt = learn(&problem, Techniques::default());
-        match (best(&problem), learnt) {
-            (_, Some((_, cost, _))) if cost.size > MAX_SIZE => {}
-            (expected, learnt) => {
-                let learnt = learnt.map(|(states, cost, _)| (states, cost));
-                assert_eq!(learnt, expected, "{seed}\n{}", problem.describe());
-                compared += usize::from(learnt.is_some());
-            }
-        }
-    }
+        problem
+    }));
     assert!(compared > 20, "only {compared} problems were compared");
 }

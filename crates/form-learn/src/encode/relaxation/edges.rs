@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use form_core::AtomSet;
 
 use super::Relaxation;
-use super::paths::Paths;
 use crate::encode::solver::Lit;
 
 /// An edge without its negations.
@@ -138,9 +137,6 @@ impl Relaxation {
             for (to, present) in self.connected(from) {
                 connected.insert((from, to), present);
             }
-        }
-        if self.shape.options.techniques.paths && !self.shape.options.cyclic {
-            self.paths = Some(Paths::new(&mut self.solver, &self.shape, &connected));
         }
         self.connected = connected.clone();
         if self.shape.options.cyclic {

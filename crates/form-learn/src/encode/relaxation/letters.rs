@@ -1,27 +1,19 @@
-//! Letters: tables with their exact cost, where every observation has one atom at most and no atom is quantified.
-//!
-//! Then a table *is* a machine. An observation is a letter, an edge has one positive literal, and from each state a letter
-//! leads to one target at most. Two edges of a state to different targets need one negation, on either of them, and no
-//! negation serves two pairs. So a machine costs exactly twice the number of its letters, plus the pairs of letters that
-//! lead from one state to different targets. Negations need no variables: they are placed afterwards, by a local rule that
-//! the tie-break implies.
+//! Tables with their exact cost, where observations are letters: see [`alphabet`](crate::alphabet). Negations need no variables.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use form_core::{AtomSet, Formula};
+use form_core::AtomSet;
 
 use super::Relaxation;
+use crate::alphabet::{Alphabet, Lettered};
 use crate::encode::solver::{FALSE, Lit, Solver};
-use crate::outcome::{Cost, Learnt};
+use crate::follow::Edges;
 use crate::problem::Problem;
 use crate::shape::Shape;
-use crate::vocabulary::LearnableAtom;
 
 /// The letters, and what they lead to.
 pub(super) struct Letters {
-    /// For each letter its atom.
-    atoms: Vec<LearnableAtom>,
+    alphabet: Alphabet,
     /// The number of observations of the data.
     observations: usize,
     /// For each state, target and letter: it leads there.
@@ -35,49 +27,18 @@ pub(super) struct Letters {
     letters: Vec<Lit>,
 }
 
-/// A machine over letters: source, target, letter, in the order of the tie-break.
-type Edges = Vec<(usize, usize, usize)>;
-
-/// A consistent machine over letters.
-pub(crate) struct Lettered {
-    pub(crate) learnt: Learnt,
-    edges: Edges,
-    order: Reverse<Vec<bool>>,
-}
-
-impl Lettered {
-    /// The order of machines of the same cost, the best first, as [`Encoding::rank`](crate::encode::Encoding::rank).
-    pub(crate) fn precedes(&self, other: &Self) -> bool {
-        (self.learnt.cost, &self.order) < (other.learnt.cost, &other.order)
-    }
-}
-
 impl Letters {
-    /// The letters of a problem, those that are observed, if its observations are letters.
-    pub(super) fn new(problem: &Problem) -> Option<Self> {
-        let observations = problem.traces.observations();
-        let vocabulary = &problem.vocabulary;
-        let atoms_of = |observation: &AtomSet| {
-            let meets = |atom: &&LearnableAtom| atom.mask.intersects(observation);
-            vocabulary.iter().filter(meets).take(2).count()
-        };
-        let options = &problem.options;
-        if !options.techniques.letters
-            || vocabulary.iter().any(|atom| atom.window.is_some())
-            || observations.iter().any(|o| atoms_of(o) > 1)
-        {
-            return None;
-        }
-        let observed = |atom: &&LearnableAtom| observations.iter().any(|o| atom.mask.intersects(o));
-        Some(Self {
-            atoms: vocabulary.iter().filter(observed).cloned().collect(),
-            observations: observations.len(),
+    /// Without clauses yet.
+    pub(super) fn new(problem: &Problem, alphabet: &Alphabet) -> Self {
+        Self {
+            alphabet: alphabet.clone(),
+            observations: problem.traces.observations().len(),
             leads: Vec::new(),
             numbers: HashMap::new(),
             cost: Vec::new(),
             connections: Vec::new(),
             letters: Vec::new(),
-        })
+        }
     }
 
     /// Whether no observation has been added since.
@@ -91,11 +52,11 @@ impl Letters {
             let targets = shape.targets(from).into_iter();
             let leads: Vec<(usize, Vec<Lit>)> = targets
                 .map(|to| {
-                    let leads = self.atoms.iter().map(|_| solver.fresh_absent());
+                    let leads = self.alphabet.atoms.iter().map(|_| solver.fresh_absent());
                     (to, leads.collect())
                 })
                 .collect();
-            for letter in 0..self.atoms.len() {
+            for letter in 0..self.alphabet.atoms.len() {
                 let targets: Vec<Lit> = leads.iter().map(|(_, leads)| leads[letter]).collect();
                 solver.at_most_one(&targets);
             }
@@ -128,7 +89,8 @@ impl Letters {
 
     /// The literals that an observation leads from a state to its targets.
     pub(super) fn fires(&self, from: usize, observation: &AtomSet) -> Vec<(usize, Lit)> {
-        let letter = (self.atoms.iter()).position(|atom| atom.mask.intersects(observation));
+        let letter =
+            (self.alphabet.atoms.iter()).position(|atom| atom.mask.intersects(observation));
         (self.leads[from].iter())
             .map(|(to, leads)| (*to, letter.map_or(FALSE, |letter| leads[letter])))
             .collect()
@@ -147,7 +109,7 @@ impl Letters {
         let (Some((_, first)), Some((_, second))) = (leads(first), leads(second)) else {
             return;
         };
-        for letter in 0..self.atoms.len() {
+        for letter in 0..self.alphabet.atoms.len() {
             let mut clause = vec![-second[letter]];
             clause.extend(&first[..=letter]);
             clause.extend(unless);
@@ -157,7 +119,7 @@ impl Letters {
 
     /// The assumptions that the cost is at most `bound`.
     fn at_most(&mut self, solver: &mut Solver, shape: &Shape, bound: usize) -> Vec<Lit> {
-        let base = base_cost(shape);
+        let base = 2 * shape.entered();
         let slack = bound.saturating_sub(base);
         if self.cost.len() <= slack {
             self.count(solver, shape, (2 * slack).max(7));
@@ -183,7 +145,7 @@ impl Letters {
             let number = solver.totalizer(&entering, slack / 2 + 1);
             letters = solver.merge(&letters, &number, slack + shape.states + 2);
             let mut twice: Vec<Lit> = number.iter().flat_map(|more| [*more, *more]).collect();
-            if is_forced(shape, target) && !twice.is_empty() {
+            if shape.is_entered(target) && !twice.is_empty() {
                 twice.drain(..2);
             }
             cost = solver.merge(&cost, &twice, slack);
@@ -195,7 +157,8 @@ impl Letters {
             let apart = solver.totalizer(&apart, slack);
             cost = solver.merge(&cost, &apart, slack);
         }
-        self.connections = solver.totalizer(&pairs, (slack + base_cost(shape) + shape.states) / 3);
+        self.connections =
+            solver.totalizer(&pairs, (slack + 2 * shape.entered() + shape.states) / 3);
         self.letters = letters;
         self.cost = cost;
     }
@@ -204,14 +167,14 @@ impl Letters {
     fn apart(&self, solver: &mut Solver, from: usize) -> Vec<Lit> {
         let leads = &self.leads[from];
         let mut apart = Vec::new();
-        let anywhere: Vec<Lit> = (0..self.atoms.len())
+        let anywhere: Vec<Lit> = (0..self.alphabet.atoms.len())
             .map(|letter| {
                 let targets: Vec<Lit> = leads.iter().map(|(_, leads)| leads[letter]).collect();
                 solver.disjunction(&targets)
             })
             .collect();
-        for a in 0..self.atoms.len() {
-            for b in a + 1..self.atoms.len() {
+        for a in 0..self.alphabet.atoms.len() {
+            for b in a + 1..self.alphabet.atoms.len() {
                 let differ = solver.fresh_absent();
                 for (_, leads) in leads {
                     solver.add(&[differ, -leads[a], -anywhere[b], leads[b]]);
@@ -231,71 +194,7 @@ impl Letters {
                 edges.extend(letters.map(|letter| (from, *to, letter)));
             }
         }
-        self.machine(shape, edges)
-    }
-
-    /// The best machine with these edges. Of two edges to different targets the first denies the other, unless only that would
-    /// name objects.
-    fn machine(&self, shape: &Shape, edges: Edges) -> Lettered {
-        let ground = |letter: usize| usize::from(self.atoms[letter].ground);
-        let denied: Vec<Vec<usize>> = (edges.iter().enumerate())
-            .map(|(i, (from, to, letter))| {
-                let denies = |(j, other): &(usize, &(usize, usize, usize))| {
-                    let apart = other.0 == *from && other.1 != *to;
-                    apart && (ground(other.2), *j < i) < (ground(*letter), i < *j)
-                };
-                let others = edges.iter().enumerate().filter(denies);
-                let mut denied: Vec<usize> = others.map(|(_, other)| other.2).collect();
-                denied.sort_unstable();
-                denied
-            })
-            .collect();
-        let formula = |(i, (_, _, letter)): (usize, &(usize, usize, usize))| {
-            let atom = |letter: &usize| Formula::atom(self.atoms[*letter].atom.clone());
-            let negative = denied[i].iter().map(|denied| atom(denied).negated());
-            Formula::all([atom(letter)].into_iter().chain(negative))
-        };
-        let named = (edges.iter().map(|edge| edge.2)).chain(denied.iter().flatten().copied());
-        let negative = denied.iter().map(Vec::len).sum::<usize>();
-        let cost = Cost {
-            size: 2 * edges.len() + negative,
-            ground: named.map(ground).sum(),
-            negative,
-        };
-        let formulae = edges.iter().enumerate().map(formula);
-        let parts = edges.iter().map(|(from, to, _)| (*from, *to));
-        let machine = shape.machine(parts.zip(formulae).map(|((from, to), f)| (from, to, f)));
-        Lettered {
-            order: Reverse(self.in_order(shape, &edges, &denied)),
-            learnt: Learnt {
-                machine,
-                states: shape.states,
-                cost,
-            },
-            edges,
-        }
-    }
-
-    /// The machine in the order of the tie-break: which slots have an edge, then their literals, slot by slot.
-    fn in_order(&self, shape: &Shape, edges: &Edges, denied: &[Vec<usize>]) -> Vec<bool> {
-        let (mut present, mut contents) = (Vec::new(), Vec::new());
-        let mut next = 0;
-        for from in 0..shape.states {
-            for to in shape.targets(from) {
-                for _ in 0..shape.options.max_disjuncts {
-                    let here = (edges.get(next)).filter(|edge| (edge.0, edge.1) == (from, to));
-                    present.push(here.is_some());
-                    let letters = 0..self.atoms.len();
-                    contents.extend(
-                        (letters.clone()).map(|a| here.is_some_and(|(_, _, letter)| a == *letter)),
-                    );
-                    contents.extend(letters.map(|a| here.is_some() && denied[next].contains(&a)));
-                    next += usize::from(here.is_some());
-                }
-            }
-        }
-        present.extend(contents);
-        present
+        self.alphabet.machine(shape, edges)
     }
 }
 
@@ -308,11 +207,6 @@ impl Relaxation {
     /// The number of states.
     pub(crate) fn states(&self) -> usize {
         self.shape.states
-    }
-
-    /// Lower bound on the cost: see [`Encoding::lowest_cost`](crate::encode::Encoding::lowest_cost).
-    pub(crate) fn lowest_cost(&self) -> usize {
-        base_cost(&self.shape) + (base_cost(&self.shape) / 2).saturating_sub(self.shape.states)
     }
 
     /// The assumptions that the cost is at most `bound`.
@@ -349,20 +243,5 @@ impl Relaxation {
         let mut clause: Vec<Lit> = lettered.edges.iter().filter_map(leads).collect();
         clause.push(-activation);
         self.solver.add(&clause);
-    }
-}
-
-/// The cost of every machine: a letter into every state and into each terminal state that traces reach.
-fn base_cost(shape: &Shape) -> usize {
-    let targets = 1..shape.states + 2;
-    2 * targets.filter(|to| is_forced(shape, *to)).count()
-}
-
-/// Whether an edge must lead to this target.
-fn is_forced(shape: &Shape, target: usize) -> bool {
-    match target {
-        to if to == shape.accept() => shape.reached[0],
-        to if to == shape.reject() => shape.reached[1],
-        _ => true,
     }
 }

@@ -9,7 +9,6 @@
 
 mod edges;
 mod letters;
-mod paths;
 mod table;
 
 use std::collections::HashMap;
@@ -19,6 +18,7 @@ use form_core::AtomSet;
 use super::runs::CHECKED;
 use super::solver::{Lit, Solved, Solver};
 use super::table_runs::TableRuns;
+use crate::alphabet::Alphabet;
 use crate::budget::Budget;
 use crate::counterexamples::mistakes;
 use crate::effort::Effort;
@@ -27,9 +27,7 @@ use crate::problem::Problem;
 use crate::shape::Shape;
 use crate::skeletons::Skeleton;
 use edges::RelaxedEdge;
-pub(crate) use letters::Lettered;
 use letters::Letters;
-use paths::Paths;
 use table::Table;
 
 /// The relaxed problem for one number of states.
@@ -45,7 +43,6 @@ pub(crate) struct Relaxation {
     /// The edges where observations are letters.
     letters: Option<Letters>,
     runs: TableRuns,
-    paths: Option<Paths>,
     /// For each state and target: an edge leads there.
     connected: HashMap<(usize, usize), Lit>,
     /// The traces that the solver knows.
@@ -78,9 +75,8 @@ impl Relaxation {
             now: masks(false),
             foralls: masks(true),
             edges: HashMap::new(),
-            letters: Letters::new(problem),
+            letters: Alphabet::new(problem).map(|alphabet| Letters::new(problem, &alphabet)),
             runs,
-            paths: None,
             connected: HashMap::new(),
             seeded: tree.len(),
             tree,
@@ -172,9 +168,6 @@ impl Relaxation {
             let observation = self.tree.node(node).observation;
             self.add_observation(observation, &observations[observation as usize]);
             self.runs.add_node(&mut self.solver, &self.tree);
-        }
-        if let Some(paths) = &mut self.paths {
-            paths.extend(&mut self.solver, &self.tree, &self.runs);
         }
     }
 
