@@ -8,14 +8,13 @@
 //! if other atoms have led to the same places in all traces and failed. Skeletons that begin alike share their first states. A
 //! complete machine is replayed on all traces; those that refute it are followed from then on, too (CEGIS).
 
-use std::collections::{HashMap, HashSet};
-use std::num::NonZeroU32;
+use std::collections::HashSet;
 use std::ops::Range;
 
-use form_core::{AtomId, AtomSet, Kind};
+use form_core::Kind;
 
 use crate::budget::Budget;
-use crate::cuts::stays;
+use crate::followed::Followed;
 use crate::outcome::Learnt;
 use crate::problem::Problem;
 use crate::shape::Shape;
@@ -131,26 +130,6 @@ impl Plan {
     }
 }
 
-/// A trace that the search follows.
-struct Followed {
-    kind: Kind,
-    length: usize,
-    /// For each number of observations and atom: if a state is entered there and left by this atom, the number of observations
-    /// after which it is left.
-    left: Vec<Option<NonZeroU32>>,
-    /// The number of atoms.
-    atoms: usize,
-    /// For each number of observations: the stays that the rest needs.
-    stays: Vec<usize>,
-}
-
-impl Followed {
-    /// For each atom: the number of observations after which it leaves a state that is entered after this number.
-    fn left(&self, entered: u32) -> &[Option<NonZeroU32>] {
-        &self.left[entered as usize * self.atoms..][..self.atoms]
-    }
-}
-
 /// The state that a trace is in, and after how many observations it entered it.
 type Place = (u32, u32);
 
@@ -186,33 +165,8 @@ impl<F: Fn(&Edges) -> Learnt> Search<'_, F> {
         if self.unchecked == 0 {
             self.budget.check().ok_or(Limit)?;
         }
-        let observations = problem.traces.observations();
-        let observed: Vec<&AtomSet> = (steps.iter())
-            .map(|step| &observations[*step as usize])
-            .collect();
-        // These machines have no cycle, even where others may have some.
-        let counts_stays = problem.counts_stays() && prefix.kind != Kind::Incomplete;
-        let atoms = self.task.atoms;
-        let mut left = vec![None; (steps.len() + 1) * atoms.len()];
-        for (i, atom) in atoms.iter().enumerate() {
-            let column = match atom.window.is_some() {
-                false => first_after(&atom.mask, &observed),
-                true => complete_after(&atom.mask, &observed),
-            };
-            for (entered, after) in column.into_iter().enumerate() {
-                left[entered * atoms.len() + i] = after;
-            }
-        }
-        self.followed.push(Followed {
-            kind: prefix.kind,
-            length: steps.len(),
-            left,
-            atoms: atoms.len(),
-            stays: match counts_stays {
-                true => stays(steps),
-                false => vec![0; steps.len() + 1],
-            },
-        });
+        self.followed
+            .push(Followed::new(problem, self.task.atoms, prefix));
         Ok(())
     }
 
@@ -486,84 +440,7 @@ struct Branch {
     places: Vec<Place>,
 }
 
-/// For each number of observations: the number after the first later one that meets the mask.
-fn first_after(mask: &AtomSet, steps: &[&AtomSet]) -> Vec<Option<NonZeroU32>> {
-    let mut after = vec![None; steps.len() + 1];
-    for i in (0..steps.len()).rev() {
-        after[i] = match steps[i].intersects(mask) {
-            true => NonZeroU32::new(i as u32 + 1),
-            false => after[i + 1],
-        };
-    }
-    after
-}
-
-/// For each number of observations: the number after which the later ones contain all of the mask. The window moves with its start, so
-/// the time is linear.
-fn complete_after(mask: &AtomSet, steps: &[&AtomSet]) -> Vec<Option<NonZeroU32>> {
-    let mut counts: HashMap<AtomId, usize> = HashMap::new();
-    let atoms = mask.len();
-    let mut end = 0;
-    (0..=steps.len())
-        .map(|start| {
-            while counts.len() < atoms && end < steps.len() {
-                for atom in steps[end].common(mask) {
-                    *counts.entry(atom).or_default() += 1;
-                }
-                end += 1;
-            }
-            // A `forall` over nothing holds after the first observation.
-            let is_complete = counts.len() == atoms && start < steps.len();
-            let after = is_complete.then(|| end.max(start + 1));
-            if end > start {
-                for atom in steps[start].common(mask) {
-                    match counts.get_mut(&atom) {
-                        Some(count) if *count > 1 => *count -= 1,
-                        _ => _ = counts.remove(&atom),
-                    }
-                }
-            }
-            after.and_then(|after| NonZeroU32::new(after as u32))
-        })
-        .collect()
-}
-
 /// How many entries of tables are made before the budget is checked.
 const UNCHECKED: usize = 1_000_000;
 /// How many places are remembered.
 const REMEMBERED: usize = 1_000_000;
-
-#[cfg(test)]
-mod tests {
-    use form_core::Signature;
-
-    use super::*;
-
-    #[test]
-    fn a_forall_is_complete_once_all_of_it_was_observed() {
-        let signature = Signature::parse(["a", "b", "c"]).unwrap();
-        let mask = signature.observation(["a", "b"]).unwrap();
-        for code in 0..5_usize.pow(5) {
-            let steps: Vec<AtomSet> = (0..5)
-                .map(|i| match code / 5_usize.pow(i) % 5 {
-                    0 => signature.observation(["a"]).unwrap(),
-                    1 => signature.observation(["b"]).unwrap(),
-                    2 => signature.observation(["c"]).unwrap(),
-                    3 => signature.observation(["a", "b"]).unwrap(),
-                    _ => AtomSet::default(),
-                })
-                .collect();
-            let observed: Vec<&AtomSet> = steps.iter().collect();
-            let after = complete_after(&mask, &observed);
-            for start in 0..=steps.len() {
-                let contains = |end: &usize| {
-                    let all = (steps[start..*end].iter())
-                        .fold(AtomSet::default(), |all, step| all.union(step));
-                    mask.is_subset(&all)
-                };
-                let first = (start..=steps.len()).find(contains);
-                assert_eq!(after[start].map(|after| after.get() as usize), first);
-            }
-        }
-    }
-}

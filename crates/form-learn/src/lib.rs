@@ -23,6 +23,7 @@ mod encode;
 mod error;
 mod explain;
 mod follow;
+mod followed;
 mod learner;
 mod letters;
 mod lifted;
