@@ -92,7 +92,7 @@ pub struct Args {
     /// The time limit, such as 500ms, 60s, 5m or 1h; seconds without a unit
     #[arg(long, value_name = "TIME", value_parser = input::duration)]
     time_limit: Option<Duration>,
-    /// The limit on the work of the built-in solver, counted in its decisions and conflicts: stops at the same place on every computer
+    /// The limit on the work of the built-in solver, counted in looks at its limits, every few decisions and conflicts: stops at the same place on every computer
     #[arg(long, visible_alias = "conflict-limit", value_name = "N", value_parser = input::whole::<u64>)]
     work_limit: Option<u64>,
     /// The memory limit of the process, in MiB

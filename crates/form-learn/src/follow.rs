@@ -170,8 +170,9 @@ impl<F: Fn(&Edges) -> Learnt> Search<'_, F> {
         Ok(())
     }
 
-    /// Where the traces are that have been followed since, when the edges of all states before this one are chosen.
-    fn catch_up(&self, state: usize, places: &mut Vec<Place>) {
+    /// Where the traces are that have been followed since, when the edges of all states before this one are chosen; `false` if one of
+    /// them refutes these edges already.
+    fn catch_up(&self, state: usize, places: &mut Vec<Place>) -> bool {
         for trace in &self.followed[places.len()..] {
             let mut place = (0, 0);
             while (place.0 as usize) < state {
@@ -180,7 +181,27 @@ impl<F: Fn(&Edges) -> Learnt> Search<'_, F> {
                     None => break,
                 }
             }
+            let (at, entered) = (place.0 as usize, place.1 as usize);
+            let is_inner = at < self.task.shape.states;
+            let is_possible = match self.end(trace) {
+                None => is_inner,
+                Some(_) if is_inner => at >= state && entered < trace.length,
+                Some(end) => at == end && entered == trace.length,
+            };
+            if !is_possible {
+                return false;
+            }
             places.push(place);
+        }
+        true
+    }
+
+    /// The terminal state in which a trace must end.
+    fn end(&self, trace: &Followed) -> Option<usize> {
+        match trace.kind {
+            Kind::Goal => Some(self.task.shape.accept()),
+            Kind::DeadEnd => Some(self.task.shape.reject()),
+            Kind::Incomplete => None,
         }
     }
 
@@ -204,8 +225,7 @@ impl<F: Fn(&Edges) -> Learnt> Search<'_, F> {
         if state == self.task.shape.states {
             return self.replay(plans);
         }
-        self.catch_up(state, &mut places);
-        if !self.can_go_on(state, &plans, &places) {
+        if !self.catch_up(state, &mut places) || !self.can_go_on(state, &plans, &places) {
             return Ok(false);
         }
         let key = (state, plans.clone(), places);
@@ -278,7 +298,9 @@ impl<F: Fn(&Edges) -> Learnt> Search<'_, F> {
         if self.nodes.is_multiple_of(256) {
             self.budget.check().ok_or(Limit)?;
         }
-        self.catch_up(branch.state, &mut branch.places);
+        if !self.catch_up(branch.state, &mut branch.places) {
+            return Ok(false);
+        }
         let Some(candidates) = self.candidates(branch) else {
             return Ok(false);
         };
@@ -363,11 +385,7 @@ impl<F: Fn(&Edges) -> Learnt> Search<'_, F> {
                     return Some(*place);
                 }
                 let next = self.leave(trace, *place);
-                let end = match trace.kind {
-                    Kind::Goal => Some(shape.accept()),
-                    Kind::DeadEnd => Some(shape.reject()),
-                    Kind::Incomplete => None,
-                };
+                let end = self.end(trace);
                 match next {
                     None => end.is_none().then_some(*place),
                     Some((to, left)) => {

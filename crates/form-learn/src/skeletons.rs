@@ -4,8 +4,8 @@
 //! has an exact cost, and machines of low cost have few skeletons. Where edges have guards instead of letters, a skeleton only says which
 //! states are connected, and its cost is a lower bound: all but one of the targets of a state need a negation.
 //!
-//! This is cube and conquer (Heule et al. 2011). With the skeleton fixed, unit propagation decides much of the clauses about runs and
-//! paths, so refuting the skeletons one by one is far less work than refuting all at once. The core of a refutation often rules out
+//! This is cube and conquer (Heule et al. 2011). With the skeleton fixed, unit propagation decides much of the clauses about runs,
+//! so refuting the skeletons one by one is far less work than refuting all at once. The core of a refutation often rules out
 //! other skeletons too, also of higher cost. No clause has to count the cost.
 //!
 //! Without cycles, for a number of states of which one fewer has been refuted. Of shapes that differ in the numbers of the states,
