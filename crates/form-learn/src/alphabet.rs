@@ -30,7 +30,7 @@ pub(crate) struct Lettered {
 }
 
 impl Lettered {
-    /// The order of machines of the same cost, the best first, as [`Encoding::rank`](crate::encode::Encoding::rank).
+    /// The order of machines of the same cost, the best first, as the encoding ranks them.
     pub(crate) fn precedes(&self, other: &Self) -> bool {
         (self.learnt.cost, &self.order) < (other.learnt.cost, &other.order)
     }

@@ -62,14 +62,12 @@ pub(crate) fn chains(problem: &Problem, states: usize, budget: &Budget) -> Chain
     };
     let make = |edges: &Edges| learnt(problem, &shape, edges);
     let found = machines(task, &[chain], make, budget);
-    let mut chains: Vec<(Edges, Learnt)> = (found.machines.into_iter())
-        .map(|edges| (edges.clone(), make(&edges)))
-        .collect();
-    chains.sort_by(|(a, first), (b, second)| (first.cost, a).cmp(&(second.cost, b)));
-    match (chains.into_iter().next(), found.complete) {
-        (best, false) => Chains::Unknown(best.map(|(_, learnt)| learnt)),
+    let chains = (found.machines.into_iter()).map(|edges| (make(&edges), edges));
+    let best = chains.min_by(|(first, a), (second, b)| (first.cost, a).cmp(&(second.cost, b)));
+    match (best.map(|(learnt, _)| learnt), found.complete) {
+        (best, false) => Chains::Unknown(best),
         (None, true) => Chains::None,
-        (Some((_, best)), true) => Chains::Best(best),
+        (Some(best), true) => Chains::Best(best),
     }
 }
 

@@ -1,4 +1,4 @@
-//! A trace that a [search](crate::follow) follows through machines: when it leaves a state, by each atom.
+//! A trace that the search of `follow` follows through machines: when it leaves a state, by each atom.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;

@@ -39,11 +39,12 @@ struct Follower<'a> {
 
 impl<'a> Follower<'a> {
     /// If observations are letters, and the options allow it.
-    fn new(problem: &'a Problem, states: usize) -> Option<Self> {
+    fn new(problem: &'a Problem, letters: &Relaxation) -> Option<Self> {
+        let states = letters.states();
         let follows = problem.options.techniques.follow && problem.shape(states).has_skeletons();
         Some(Self {
             problem,
-            alphabet: Alphabet::new(problem).filter(|_| follows)?,
+            alphabet: letters.alphabet().filter(|_| follows)?.clone(),
             states,
             nodes: 0,
         })
@@ -154,9 +155,11 @@ pub(crate) fn smallest(
     ) {
         return Ok(Letters::Answer(None));
     }
-    if let Some(mut follower) = Follower::new(problem, letters.states()) {
+    if let Some(mut follower) = Follower::new(problem, letters) {
         let mut answer = follower.cheapest(bounds, FIRST_NODES, budget);
-        if answer.is_none() && budget.one_thread() {
+        // Once a machine is known, only the cheapest one is asked for.
+        let in_turn = bounds.incumbent.is_some() || budget.one_thread();
+        if answer.is_none() && in_turn {
             if is_refuted(letters, problem, bounds, (conflicts, CALLS), budget) {
                 return Ok(Letters::Answer(None));
             }

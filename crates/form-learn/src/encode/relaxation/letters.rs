@@ -29,9 +29,9 @@ pub(super) struct Letters {
 
 impl Letters {
     /// Without clauses yet.
-    pub(super) fn new(problem: &Problem, alphabet: &Alphabet) -> Self {
+    pub(super) fn new(problem: &Problem, alphabet: Alphabet) -> Self {
         Self {
-            alphabet: alphabet.clone(),
+            alphabet,
             observations: problem.traces.observations().len(),
             leads: Vec::new(),
             numbers: HashMap::new(),
@@ -207,6 +207,11 @@ impl Relaxation {
     /// The number of states.
     pub(crate) fn states(&self) -> usize {
         self.shape.states
+    }
+
+    /// The letters, if observations are some.
+    pub(crate) fn alphabet(&self) -> Option<&Alphabet> {
+        self.letters.as_ref().map(|letters| &letters.alphabet)
     }
 
     /// The assumptions that the cost is at most `bound`.

@@ -75,7 +75,7 @@ impl Relaxation {
             now: masks(false),
             foralls: masks(true),
             edges: HashMap::new(),
-            letters: Alphabet::new(problem).map(|alphabet| Letters::new(problem, &alphabet)),
+            letters: Alphabet::new(problem).map(|alphabet| Letters::new(problem, alphabet)),
             runs,
             connected: HashMap::new(),
             seeded: tree.len(),
