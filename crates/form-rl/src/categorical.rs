@@ -14,9 +14,14 @@ pub fn log_softmax(logits: &[f32], logs: &mut [f32]) {
 
 /// Samples an action.
 pub fn sample(logits: &[f32], rng: &mut impl Rng) -> usize {
+    sample_at(logits, rng.random())
+}
+
+/// The action that [`sample`] draws with this random number from 0 to 1.
+pub(crate) fn sample_at(logits: &[f32], number: f32) -> usize {
     let greatest = logits.iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b));
     let sum: f32 = logits.iter().map(|z| (z - greatest).exp()).sum();
-    let mut left = rng.random::<f32>() * sum;
+    let mut left = number * sum;
     for (action, logit) in logits.iter().enumerate() {
         left -= (logit - greatest).exp();
         if left < 0.0 {

@@ -83,6 +83,10 @@ impl Experience {
 
     /// Appends other samples.
     pub fn extend(&mut self, other: Self) {
+        if self.is_empty() {
+            *self = other;
+            return;
+        }
         self.images.extend(other.images);
         self.vectors.extend(other.vectors);
         self.actions.extend(other.actions);

@@ -46,6 +46,7 @@ pub use agents::agent::Agent;
 pub use agents::agent_assignment::{AgentAssignment, AssignmentMode, Role, nothing_known};
 pub use agents::architecture::{Activation, Architecture};
 pub use agents::observation_encoder::{MachineState, ObservationEncoder, ProgressEncoding};
+pub(crate) use categorical::sample_at;
 pub use categorical::{greedy, log_softmax, sample};
 pub use checkpoint::{Checkpoint, Policy};
 pub use error::{Error, Result};

@@ -3,7 +3,7 @@
 use form_core::{AtomId, AtomSet, Signature, StepMode};
 use rayon::prelude::*;
 
-use super::worlds::{Worlds, check_actions};
+use super::worlds::{Worlds, check_actions, shares};
 use crate::env::environment::Environment;
 use crate::env::random::{Stream, generator};
 use crate::env::spec::{Cell, EpisodeOutcome, Spec};
@@ -22,6 +22,8 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct Copies<E> {
     seed: u64,
+    /// The number of the first of them, in a group of worlds that were taken apart.
+    first: usize,
     copies: Vec<Copy<E>>,
 }
 
@@ -45,7 +47,11 @@ impl<E: Environment> Copies<E> {
                 episode: 0,
             })
             .collect();
-        let mut worlds = Self { seed, copies };
+        let mut worlds = Self {
+            seed,
+            first: 0,
+            copies,
+        };
         for world in 0..worlds.len() {
             worlds.start(world, 0)?;
         }
@@ -105,7 +111,7 @@ impl<E: Environment> Worlds for Copies<E> {
 
     fn start(&mut self, world: usize, episode: u64) -> Result<()> {
         let stream = Stream::Episode {
-            world: world as u64,
+            world: (self.first + world) as u64,
             episode,
         };
         let copy = &mut self.copies[world];
@@ -113,5 +119,26 @@ impl<E: Environment> Worlds for Copies<E> {
         copy.outcome = EpisodeOutcome::Running;
         copy.episode = episode;
         Ok(())
+    }
+
+    fn split(&mut self, most: usize) -> Vec<Self> {
+        let (seed, mut first, mut left) = (self.seed, self.first, std::mem::take(&mut self.copies));
+        let sizes = shares(left.len(), most);
+        let group = |size: usize| {
+            let after = left.split_off(size);
+            let copies = std::mem::replace(&mut left, after);
+            let group = Self {
+                seed,
+                first,
+                copies,
+            };
+            first += size;
+            group
+        };
+        sizes.map(group).collect()
+    }
+
+    fn join(&mut self, groups: Vec<Self>) {
+        self.copies = groups.into_iter().flat_map(|group| group.copies).collect();
     }
 }

@@ -6,7 +6,7 @@ use form_core::{AtomId, AtomSet, Signature, StepMode};
 use rayon::prelude::*;
 
 use super::map_order::map_of;
-use super::worlds::{AT_ONCE, Worlds, check_actions};
+use super::worlds::{AT_ONCE, Worlds, check_actions, shares};
 use crate::env::random::{Stream, generator};
 use crate::env::spec::{Cell, EpisodeOutcome, Spec};
 use crate::error::{Error, Result};
@@ -18,6 +18,9 @@ use crate::tasks::maps::Maps;
 use crate::tasks::solution::{Shortest, shortest_from};
 use crate::tasks::task::Task;
 use crate::tasks::world::{GridWorld, WorldOptions};
+
+/// Groups of worlds are so small that there are this many of them, if possible: so many parts can worlds be taken apart into.
+const MOST_PARTS: usize = 16;
 
 /// Many worlds in which one task is played.
 ///
@@ -38,25 +41,83 @@ use crate::tasks::world::{GridWorld, WorldOptions};
 /// ```
 #[derive(Clone, Debug)]
 pub struct GridWorlds {
+    shared: Arc<Shared>,
+    /// The number of the first world, in a group of worlds that were taken apart.
+    first: usize,
+    /// How many there are.
+    count: usize,
+    groups: Vec<Group>,
+}
+
+/// What the worlds have in common.
+#[derive(Debug)]
+struct Shared {
     task: Arc<Task>,
     options: WorldOptions,
     spec: Spec,
     actions: Vec<String>,
     seed: u64,
     source: Maps,
-    /// The present map of every world, where each draws its own.
-    own: Vec<Map>,
-    /// The images of the maps, without the agent, one after the other.
+    /// The images of the maps of a set, without the agent, one after the other.
     backgrounds: Vec<u8>,
+    /// The number of worlds, before any were taken apart.
     worlds: usize,
-    blocks: Vec<Block>,
+    /// The number of worlds of a group; the last may have fewer.
+    group: usize,
 }
 
-/// The maps by number: those of the set, or the present one of every world.
-fn all_maps<'a>(source: &'a Maps, own: &'a [Map]) -> &'a [Map] {
-    match source {
-        Maps::Set(maps) => maps,
-        Maps::Fresh(_) => own,
+/// Worlds that are stepped one after the other.
+#[derive(Clone, Debug)]
+struct Group {
+    block: Block,
+    /// The present map of every world, where each draws its own; and their images.
+    own: Vec<Map>,
+    backgrounds: Vec<u8>,
+}
+
+impl Shared {
+    /// The maps that a group's worlds are on, by number.
+    fn maps<'a>(&'a self, group: &'a Group) -> &'a [Map] {
+        match &self.source {
+            Maps::Set(maps) => maps,
+            Maps::Fresh(_) => &group.own,
+        }
+    }
+
+    /// The image of a map, without the agent.
+    fn paint(&self, map: &Map, image: &mut [u8]) {
+        let (room, legend) = (self.task.room(), &self.task.legend);
+        self.options.view.paint_map(room, legend, map, image);
+    }
+
+    /// The random draws of an episode.
+    fn draw(&self, world: usize, episode: u64) -> Result<Start> {
+        let stream = Stream::Episode {
+            world: world as u64,
+            episode,
+        };
+        let mut random = generator(self.seed, stream);
+        let (number, map, pose);
+        match &self.source {
+            Maps::Fresh(split) => {
+                let drawn = self.task.draw_map(*split, &mut random)?;
+                number = world % self.group;
+                pose = self.options.starts.pose(&drawn, &mut random);
+                map = Some(drawn);
+            }
+            Maps::Set(maps) => {
+                number = map_of(world, episode, self.worlds, maps.len());
+                pose = self.options.starts.pose(&maps[number], &mut random);
+                map = None;
+            }
+        }
+        Ok(Start {
+            world,
+            episode,
+            map,
+            number,
+            pose,
+        })
     }
 }
 
@@ -66,7 +127,7 @@ struct Start {
     episode: u64,
     /// A map drawn for it.
     map: Option<Map>,
-    /// Its number.
+    /// Its number in the set or in the group.
     number: usize,
     pose: Pose,
 }
@@ -83,37 +144,49 @@ impl GridWorlds {
         if worlds == 0 {
             return Err(Error::None { what: "worlds" });
         }
-        let own = match &maps {
-            Maps::Set(_) => Vec::new(),
-            Maps::Fresh(split) => vec![task.map(seed, *split, 0)?; worlds],
+        let set = match &maps {
+            Maps::Set(maps) if maps.is_empty() => return Err(Error::None { what: "maps" }),
+            Maps::Set(maps) => &maps[..],
+            Maps::Fresh(_) => &[],
         };
-        let drawn = all_maps(&maps, &own);
-        if drawn.is_empty() {
-            return Err(Error::None { what: "maps" });
-        }
-        drawn.iter().try_for_each(|map| task.expect_own(map))?;
+        set.iter().try_for_each(|map| task.expect_own(map))?;
+        let first = match &maps {
+            Maps::Set(_) => None,
+            Maps::Fresh(split) => Some(task.map(seed, *split, 0)?),
+        };
         let spec = task.spec(options.view);
-        let mut backgrounds = vec![0; drawn.len() * spec.planes_len()];
-        let images = backgrounds.par_chunks_exact_mut(spec.planes_len());
-        images.zip(drawn).for_each(|(image, map)| {
-            options
-                .view
-                .paint_map(task.room(), &task.legend, map, image);
-        });
-        let sizes = (0..worlds)
-            .step_by(AT_ONCE)
-            .map(|first| AT_ONCE.min(worlds - first));
-        let mut worlds = Self {
+        let (bytes, group) = (spec.planes_len(), worlds.div_ceil(MOST_PARTS).min(AT_ONCE));
+        let mut shared = Shared {
+            backgrounds: vec![0; set.len() * bytes],
             options,
             spec,
             actions: options.actions.names(),
             seed,
             source: maps,
-            own,
-            backgrounds,
             worlds,
-            blocks: sizes.map(|size| Block::new(size, &task)).collect(),
+            group,
             task,
+        };
+        let mut backgrounds = std::mem::take(&mut shared.backgrounds);
+        if let Maps::Set(maps) = &shared.source {
+            let images = backgrounds.par_chunks_exact_mut(bytes).zip(&maps[..]);
+            images.for_each(|(image, map)| shared.paint(map, image));
+        }
+        shared.backgrounds = backgrounds;
+        let groups = (0..worlds).step_by(group).map(|from| {
+            let size = group.min(worlds - from);
+            let drawn = if first.is_some() { size } else { 0 };
+            Group {
+                block: Block::new(size, &shared.task),
+                own: first.iter().cycle().take(drawn).cloned().collect(),
+                backgrounds: vec![0; drawn * bytes],
+            }
+        });
+        let mut worlds = Self {
+            first: 0,
+            count: worlds,
+            groups: groups.collect(),
+            shared: Arc::new(shared),
         };
         worlds.start_all((0..worlds.len()).map(|world| (world, 0)).collect())?;
         Ok(worlds)
@@ -121,165 +194,155 @@ impl GridWorlds {
 
     /// The task.
     pub fn task(&self) -> &Arc<Task> {
-        &self.task
+        &self.shared.task
     }
 
     /// The map that a world is on.
     pub fn map(&self, world: usize) -> &Map {
-        let (block, i) = self.place(world);
-        &self.maps()[block.maps[i] as usize]
+        let (group, i) = self.place(world);
+        &self.shared.maps(group)[group.block.maps[i] as usize]
     }
 
     /// The number of that map in the set; none where every episode draws its own.
     pub fn map_number(&self, world: usize) -> Option<usize> {
-        let (block, i) = self.place(world);
-        match &self.source {
-            Maps::Set(_) => Some(block.maps[i] as usize),
+        let (group, i) = self.place(world);
+        match &self.shared.source {
+            Maps::Set(_) => Some(group.block.maps[i] as usize),
             Maps::Fresh(_) => None,
         }
     }
 
-    fn maps(&self) -> &[Map] {
-        all_maps(&self.source, &self.own)
-    }
-
     /// A copy of the current state of one world, to draw it or to try other actions.
     pub fn copy_of(&self, world: usize) -> Result<GridWorld> {
-        let mut copy = GridWorld::new(self.task.clone(), self.source.clone(), self.options)?;
-        let (block, i) = self.place(world);
-        copy.resume(self.map(world).clone(), block.only(i));
+        let shared = &self.shared;
+        let (task, maps) = (shared.task.clone(), shared.source.clone());
+        let mut copy = GridWorld::new(task, maps, shared.options)?;
+        let (group, i) = self.place(world);
+        copy.resume(self.map(world).clone(), group.block.only(i));
         Ok(copy)
     }
 
     /// The length of a shortest solution from the current state of a world: see [`shortest`](crate::shortest).
     pub fn shortest(&self, world: usize, limit: usize) -> Shortest {
-        let (block, i) = self.place(world);
-        let (pose, truth) = (block.pose(i), &block.monitors[i]);
-        shortest_from(&self.task, self.map(world), pose, truth, limit)
+        let (group, i) = self.place(world);
+        let (pose, truth) = (group.block.pose(i), &group.block.monitors[i]);
+        shortest_from(&self.shared.task, self.map(world), pose, truth, limit)
     }
 
-    fn place(&self, world: usize) -> (&Block, usize) {
-        (&self.blocks[world / AT_ONCE], world % AT_ONCE)
+    /// The group of a world, and its place there.
+    fn place(&self, world: usize) -> (&Group, usize) {
+        let size = self.shared.group;
+        (&self.groups[world / size], world % size)
     }
 
     /// Starts these episodes of these worlds, as [`start`](Worlds::start) does one, on all threads.
     pub fn start_all(&mut self, episodes: Vec<(usize, u64)>) -> Result<()> {
-        let starts: Vec<Start> = (episodes.into_par_iter())
-            .map(|(world, episode)| self.draw(world, episode))
+        let (shared, first) = (&*self.shared, self.first);
+        // Drawing a map takes much longer than drawing a start.
+        let at_once = match &shared.source {
+            Maps::Fresh(_) => 1,
+            Maps::Set(_) => AT_ONCE,
+        };
+        let starts: Vec<Start> = (episodes.into_par_iter().with_min_len(at_once))
+            .map(|(world, episode)| shared.draw(first + world, episode))
             .collect::<Result<_>>()?;
         for start in starts {
+            let world = start.world - first;
+            let (group, i) = (&mut self.groups[world / shared.group], world % shared.group);
             if let Some(map) = start.map {
-                let bytes = self.spec.planes_len();
-                let image = &mut self.backgrounds[start.number * bytes..][..bytes];
-                let (room, legend) = (self.task.room(), &self.task.legend);
-                self.options.view.paint_map(room, legend, &map, image);
-                self.own[start.number] = map;
+                let bytes = shared.spec.planes_len();
+                let image = &mut group.backgrounds[start.number * bytes..][..bytes];
+                shared.paint(&map, image);
+                group.own[start.number] = map;
             }
-            let block = &mut self.blocks[start.world / AT_ONCE];
-            let i = start.world % AT_ONCE;
-            block.start(
-                i,
-                start.episode,
-                start.number as u32,
-                start.pose,
-                &self.task,
-            );
+            let (number, pose) = (start.number as u32, start.pose);
+            (group.block).start(i, start.episode, number, pose, &shared.task);
         }
         Ok(())
-    }
-
-    /// The random draws of an episode.
-    fn draw(&self, world: usize, episode: u64) -> Result<Start> {
-        let stream = Stream::Episode {
-            world: world as u64,
-            episode,
-        };
-        let mut random = generator(self.seed, stream);
-        let (number, map) = match &self.source {
-            Maps::Fresh(split) => (world, Some(self.task.draw_map(*split, &mut random)?)),
-            Maps::Set(_) => {
-                let maps = self.maps().len();
-                (map_of(world, episode, self.worlds, maps), None)
-            }
-        };
-        let on = map.as_ref().unwrap_or(&self.maps()[number]);
-        let pose = self.options.starts.pose(on, &mut random);
-        Ok(Start {
-            world,
-            episode,
-            map,
-            number,
-            pose,
-        })
     }
 }
 
 impl Worlds for GridWorlds {
     fn len(&self) -> usize {
-        self.worlds
+        self.count
     }
 
     fn signature(&self) -> &Signature {
-        self.task.signature()
+        self.shared.task.signature()
     }
 
     fn spec(&self) -> &Spec {
-        &self.spec
+        &self.shared.spec
     }
 
     fn actions(&self) -> &[String] {
-        &self.actions
+        &self.shared.actions
     }
 
     fn step(&mut self, actions: &[u8]) -> Result<()> {
-        check_actions(actions, self.worlds, self.actions.len())?;
-        let (task, maps) = (&*self.task, all_maps(&self.source, &self.own));
-        let blocks = self.blocks.par_iter_mut().zip(actions.par_chunks(AT_ONCE));
-        blocks.for_each(|(block, actions)| block.step(task, maps, actions));
+        check_actions(actions, self.count, self.shared.actions.len())?;
+        let shared = &*self.shared;
+        let groups = self
+            .groups
+            .par_iter_mut()
+            .zip(actions.par_chunks(shared.group));
+        let groups = groups.with_min_len(AT_ONCE / shared.group);
+        groups.for_each(|(group, actions)| {
+            let maps = match &shared.source {
+                Maps::Set(maps) => &maps[..],
+                Maps::Fresh(_) => &group.own,
+            };
+            group.block.step(&shared.task, maps, actions);
+        });
         Ok(())
     }
 
     fn outcome(&self, world: usize) -> EpisodeOutcome {
-        let (block, i) = self.place(world);
-        block.outcomes[i]
+        let (group, i) = self.place(world);
+        group.block.outcomes[i]
     }
 
     fn labels(&self, world: usize) -> &AtomSet {
-        let (block, i) = self.place(world);
-        &self.task.labels[usize::from(block.observed[i])]
+        let (group, i) = self.place(world);
+        &self.shared.task.labels[usize::from(group.block.observed[i])]
     }
 
     fn step_mode(&self) -> StepMode {
-        self.task.step_mode()
+        self.shared.task.step_mode()
     }
 
     fn observe(&self, world: usize, planes: &mut [u8], _vector: &mut [f32]) {
-        let (block, i) = self.place(world);
-        let bytes = self.spec.planes_len();
-        let map = &self.backgrounds[block.maps[i] as usize * bytes..][..bytes];
-        let (room, legend) = (self.task.room(), &self.task.legend);
-        (self.options.view).observe(room, legend, map, block.pose(i), planes);
+        let (group, i) = self.place(world);
+        let (shared, bytes) = (&*self.shared, self.shared.spec.planes_len());
+        let backgrounds = match &shared.source {
+            Maps::Set(_) => &shared.backgrounds,
+            Maps::Fresh(_) => &group.backgrounds,
+        };
+        let map = &backgrounds[group.block.maps[i] as usize * bytes..][..bytes];
+        let (room, legend) = (shared.task.room(), &shared.task.legend);
+        (shared.options.view).observe(room, legend, map, group.block.pose(i), planes);
     }
 
     fn cell_of(&self, world: usize, atom: AtomId) -> Option<Cell> {
-        let (block, i) = self.place(world);
-        let cell = self.task.cell_of(self.map(world), atom)?;
-        Some((self.options.view).place(self.task.room(), block.pose(i), cell))
+        let (group, i) = self.place(world);
+        let (shared, pose) = (&*self.shared, group.block.pose(i));
+        let cell = shared.task.cell_of(self.map(world), atom)?;
+        Some((shared.options.view).place(shared.task.room(), pose, cell))
     }
 
     fn label_map(&self, world: usize) -> Option<LabelMap> {
-        Some(self.task.label_map(self.map(world)))
+        Some(self.shared.task.label_map(self.map(world)))
     }
 
     fn pose(&self, world: usize) -> Option<(Cell, Direction)> {
-        let (block, i) = self.place(world);
-        let pose = block.pose(i);
-        Some((self.task.room().cell(pose.cell), pose.direction()))
+        let (group, i) = self.place(world);
+        let pose = group.block.pose(i);
+        Some((self.shared.task.room().cell(pose.cell), pose.direction()))
     }
 
     fn episode(&self, world: usize) -> u64 {
-        let (block, i) = self.place(world);
-        block.episodes[i]
+        let (group, i) = self.place(world);
+        group.block.episodes[i]
     }
 
     fn start(&mut self, world: usize, episode: u64) -> Result<()> {
@@ -287,11 +350,12 @@ impl Worlds for GridWorlds {
     }
 
     fn next_episodes(&mut self) -> Result<usize> {
-        let over: Vec<(usize, u64)> = (self.blocks.iter().enumerate())
-            .flat_map(|(b, block)| {
+        let size = self.shared.group;
+        let over: Vec<(usize, u64)> = (self.groups.iter().enumerate())
+            .flat_map(|(number, Group { block, .. })| {
                 (block.outcomes.iter().zip(&block.episodes).enumerate())
                     .filter(|(_, (outcome, _))| outcome.is_over())
-                    .map(move |(i, (_, episode))| (b * AT_ONCE + i, episode + 1))
+                    .map(move |(i, (_, episode))| (number * size + i, episode + 1))
             })
             .collect();
         let count = over.len();
@@ -299,5 +363,33 @@ impl Worlds for GridWorlds {
             self.start_all(over)?;
         }
         Ok(count)
+    }
+
+    fn split(&mut self, most: usize) -> Vec<Self> {
+        let (mut first, mut left) = (self.first, std::mem::take(&mut self.groups));
+        let sizes = shares(left.len(), most);
+        let part = |size: usize| {
+            let after = left.split_off(size);
+            let groups = std::mem::replace(&mut left, after);
+            let count = groups.iter().map(|group| group.block.cells.len()).sum();
+            let part = Self {
+                shared: self.shared.clone(),
+                first,
+                count,
+                groups,
+            };
+            first += count;
+            part
+        };
+        let parts = sizes.map(part).collect();
+        self.count = 0;
+        parts
+    }
+
+    fn join(&mut self, groups: Vec<Self>) {
+        for part in groups {
+            self.count += part.count;
+            self.groups.extend(part.groups);
+        }
     }
 }

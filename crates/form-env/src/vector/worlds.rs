@@ -78,6 +78,24 @@ pub trait Worlds: Send + Sync {
         Ok(over.len())
     }
 
+    /// Takes the worlds apart into at most this many groups of consecutive worlds, in order, each of which steps on its own, with
+    /// the same results. Until they are [joined](Self::join) again, none is left here. Nothing if they cannot be taken apart.
+    fn split(&mut self, most: usize) -> Vec<Self>
+    where
+        Self: Sized,
+    {
+        let _ = most;
+        Vec::new()
+    }
+
+    /// Takes back the groups that [`split`](Self::split) returned, in the same order.
+    fn join(&mut self, groups: Vec<Self>)
+    where
+        Self: Sized,
+    {
+        let _ = groups;
+    }
+
     /// Writes the observations of all worlds, one after the other.
     fn observe_all(&self, planes: &mut [u8], vectors: &mut [f32]) -> Result<()> {
         let (bytes, numbers) = (self.spec().planes_len(), self.spec().vector_len());
@@ -104,6 +122,12 @@ pub trait Worlds: Send + Sync {
 
 /// The minimum number of worlds per task of the thread pool.
 pub(crate) const AT_ONCE: usize = 256;
+
+/// The sizes of at most this many groups of a number of things, as even as possible and none of them empty.
+pub(crate) fn shares(count: usize, most: usize) -> impl Iterator<Item = usize> {
+    let groups = most.min(count);
+    (0..groups).map(move |group| (group + 1) * count / groups - group * count / groups)
+}
 
 /// Checks the actions of one step.
 pub(crate) fn check_actions(actions: &[u8], worlds: usize, count: usize) -> Result<()> {

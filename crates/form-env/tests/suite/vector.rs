@@ -105,6 +105,44 @@ fn the_same_on_one_thread_and_on_two() {
     }
 }
 
+/// Taken apart, worlds play as they do together, and go on so when they are joined again.
+#[test]
+fn parts_of_worlds_play_as_all_of_them() {
+    fn check<W: Worlds + Clone>(worlds: &W, most: usize) {
+        let (mut together, mut apart) = (worlds.clone(), worlds.clone());
+        let mut parts = apart.split(most);
+        assert!((2..=most).contains(&parts.len()), "{}", parts.len());
+        assert_eq!(apart.len(), 0);
+        for round in 0..2 {
+            for (step, actions) in random_actions(worlds.len(), 130).into_iter().enumerate() {
+                together.step(&actions).unwrap();
+                let mut rest = &actions[..];
+                for part in &mut parts {
+                    let own = rest.split_off(..part.len()).unwrap();
+                    part.step(own).unwrap();
+                }
+                assert!(rest.is_empty());
+                let parts_over: usize = (parts.iter_mut())
+                    .map(|part| part.next_episodes().unwrap())
+                    .sum();
+                assert_eq!(parts_over, together.next_episodes().unwrap(), "{step}");
+            }
+            apart.join(parts);
+            assert!(look(&apart) == look(&together), "{round}");
+            assert!((0..apart.len()).any(|world| apart.episode(world) > 0));
+            parts = apart.split(most);
+        }
+    }
+    let task = short("all-yellow");
+    for fresh in [false, true] {
+        for (count, most) in [(2, 16), (37, 16), (64, 4), (600, 7)] {
+            check(&grid_worlds(&task, fresh, count), most);
+        }
+    }
+    let single = GridWorld::new(task, Maps::Fresh(Split::Training), WorldOptions::default());
+    check(&Copies::new(vec![single.unwrap(); 11], 7).unwrap(), 4);
+}
+
 /// With fresh maps, a world of many draws what a single one does: the array by array store plays as the single world.
 #[test]
 fn many_worlds_play_as_single_ones() {

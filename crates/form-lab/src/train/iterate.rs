@@ -9,6 +9,7 @@ use form_core::{Kind, Machine, MachineStatus, Trace};
 use form_env::{Worlds, generator};
 use form_learn::{LearnOutcome, Learner, Limits, StopReason};
 use form_rl::{AssignmentMode, Episode, Experience, PpoReport};
+use rayon::prelude::*;
 
 use super::relearnt::{RelearnOutcome, RelearntMachine};
 use super::timers::{Timers, timed};
@@ -370,21 +371,29 @@ impl<F: EnvFactory> Trainer<F> {
         number: u64,
         experience: Vec<Experience>,
     ) -> Result<Option<Vec<PoliciesRow>>> {
-        let mut rows = Vec::new();
-        for (place, (agent, experience)) in self.agents.iter_mut().zip(experience).enumerate() {
-            if self.interrupt.load(Ordering::Relaxed) {
-                return Ok(None);
-            }
-            let update = stream(Purpose::Update, number << 12 | place as u64);
-            let mut random = generator(self.config.seed, update);
-            let least = self.config.least_samples;
-            let learnt = agent.learn(experience, &self.config.ppo, least, &mut random);
-            let learnt = learnt.with_context(|| format!("the policy of state {}", agent.name()))?;
-            if let Some((samples, report)) = learnt {
-                rows.push(policies_row(number, agent.name(), samples, &report));
-            }
+        let (config, interrupt) = (&self.config, &*self.interrupt);
+        // Side by side: where one has only a little to do, such as a step of Adam, the cores work for another.
+        let agents = self.agents.par_iter_mut().zip(experience).enumerate();
+        let rows: Vec<Result<Option<PoliciesRow>>> = agents
+            .map(|(place, (agent, experience))| {
+                if interrupt.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
+                let update = stream(Purpose::Update, number << 12 | place as u64);
+                let mut random = generator(config.seed, update);
+                let learnt =
+                    agent.learn(experience, &config.ppo, config.least_samples, &mut random);
+                let learnt =
+                    learnt.with_context(|| format!("the policy of state {}", agent.name()))?;
+                Ok(learnt
+                    .map(|(samples, report)| policies_row(number, agent.name(), samples, &report)))
+            })
+            .collect();
+        let rows: Vec<Option<PoliciesRow>> = rows.into_iter().collect::<Result<_>>()?;
+        if interrupt.load(Ordering::Relaxed) {
+            return Ok(None);
         }
-        Ok(Some(rows))
+        Ok(Some(rows.into_iter().flatten().collect()))
     }
 
     /// Counts an iteration that is complete but for its evaluation.

@@ -3,6 +3,7 @@
 use rand::Rng;
 
 use crate::experience::{ClosedTrajectory, Experience, Observation};
+use crate::net::Evaluator;
 use crate::{
     Adam, Batch, Engine, Inheritance, Network, NetworkConfig, Outputs, PpoConfig, PpoReport,
     Result, Trajectory, TrajectoryEnd, gae, update,
@@ -106,6 +107,11 @@ impl Agent {
     /// Evaluates its network.
     pub fn evaluate(&mut self, batch: &Batch<'_>, outputs: &mut Outputs) -> Result<()> {
         self.engine.evaluate(&self.network, batch, outputs)
+    }
+
+    /// Its network, to be evaluated side by side on small batches.
+    pub(crate) fn evaluators(&mut self) -> impl Iterator<Item = Evaluator<'_>> {
+        self.engine.evaluators(&self.network)
     }
 
     /// Estimates the advantages of trajectories with GAE. The critic bootstraps those that were truncated.

@@ -92,50 +92,42 @@ impl Engine {
         outputs: &mut Outputs,
     ) -> Result<()> {
         let sequences = self.check(network, batch)?;
-        let samples = sequences * batch.steps;
         self.prepare(network);
         let prepared = &self.prepared;
-        outputs.logits.resize(samples * network.actions(), 0.0);
-        outputs.values.resize(samples, 0.0);
-        outputs.states.resize(sequences * network.state(), 0.0);
-        let mut logits = outputs.logits.as_mut_slice();
-        let mut values = outputs.values.as_mut_slice();
-        let mut states = outputs.states.as_mut_slice();
+        let mut rows = outputs.resize(network, sequences, batch.steps);
         let mut jobs = Vec::with_capacity(SHARDS);
         for (number, shard) in self.shards.iter_mut().enumerate() {
             let share = share(number, sequences);
-            let samples = share.len() * batch.steps;
-            let own_logits = logits.split_off_mut(..samples * network.actions());
-            let own_values = values.split_off_mut(..samples);
-            let own_states = states.split_off_mut(..share.len() * network.state());
-            // All three are long enough by construction.
-            if let (Some(logits), Some(values), Some(states)) = (own_logits, own_values, own_states)
-            {
-                jobs.push((shard, share, logits, values, states));
+            if !share.is_empty() {
+                let own = rows.split_off(network, share.len(), batch.steps);
+                jobs.push((&mut shard.work, share, own));
             }
         }
-        jobs.into_par_iter()
-            .for_each(|(shard, share, logits, values, states)| {
-                for block in blocks(&share) {
-                    network.forward(prepared, batch, block.clone(), &mut shard.work);
-                    let from = block.start - share.start;
-                    let (block_logits, block_values) = network.outputs(&shard.work);
-                    let actions = network.actions();
-                    for sequence in 0..block.len() {
-                        for step in 0..batch.steps {
-                            let row = step * block.len() + sequence;
-                            let to = (from + sequence) * batch.steps + step;
-                            values[to] = block_values[row];
-                            logits[to * actions..(to + 1) * actions]
-                                .copy_from_slice(&block_logits[row * actions..(row + 1) * actions]);
-                        }
-                    }
-                    let size = network.state();
-                    states[from * size..(from + block.len()) * size]
-                        .copy_from_slice(&shard.work.last_states[..block.len() * size]);
-                }
-            });
+        jobs.into_par_iter().for_each(|(work, share, rows)| {
+            let mut evaluator = Evaluator {
+                network,
+                prepared,
+                work,
+                steps: batch.steps,
+            };
+            evaluator.run(batch, share, rows);
+        });
         Ok(())
+    }
+
+    /// As many evaluators of a network as there are shards, for small batches side by side.
+    pub(crate) fn evaluators<'a>(
+        &'a mut self,
+        network: &'a Network,
+    ) -> impl Iterator<Item = Evaluator<'a>> {
+        self.prepare(network);
+        let (prepared, steps) = (&self.prepared[..], self.steps);
+        self.shards.iter_mut().map(move |shard| Evaluator {
+            network,
+            prepared,
+            work: &mut shard.work,
+            steps,
+        })
     }
 
     /// Returns the sum of a loss over a batch, and leaves its gradient in [`Engine::last_gradient`].
@@ -183,6 +175,87 @@ impl Engine {
             sum += part;
         }
         Ok(sum)
+    }
+}
+
+/// A network that one core evaluates, with a workspace of its own.
+#[derive(Debug)]
+pub(crate) struct Evaluator<'a> {
+    network: &'a Network,
+    prepared: &'a [f32],
+    work: &'a mut Work,
+    /// The length of sequences that there is room for.
+    steps: usize,
+}
+
+/// The part of the outputs that belongs to some sequences.
+struct OutputRows<'a> {
+    logits: &'a mut [f32],
+    values: &'a mut [f32],
+    states: &'a mut [f32],
+}
+
+impl Outputs {
+    fn resize(&mut self, network: &Network, sequences: usize, steps: usize) -> OutputRows<'_> {
+        let samples = sequences * steps;
+        self.logits.resize(samples * network.actions(), 0.0);
+        self.values.resize(samples, 0.0);
+        self.states.resize(sequences * network.state(), 0.0);
+        OutputRows {
+            logits: &mut self.logits,
+            values: &mut self.values,
+            states: &mut self.states,
+        }
+    }
+}
+
+impl<'a> OutputRows<'a> {
+    /// The rows of the first sequences; those of the others are left.
+    fn split_off(&mut self, network: &Network, sequences: usize, steps: usize) -> Self {
+        let samples = sequences * steps;
+        // All three are long enough by construction.
+        let cut = |rows: &mut &'a mut [f32], count| rows.split_off_mut(..count).unwrap_or_default();
+        Self {
+            logits: cut(&mut self.logits, samples * network.actions()),
+            values: cut(&mut self.values, samples),
+            states: cut(&mut self.states, sequences * network.state()),
+        }
+    }
+}
+
+impl Evaluator<'_> {
+    /// Evaluates the network on a batch.
+    pub(crate) fn evaluate(&mut self, batch: &Batch<'_>, outputs: &mut Outputs) -> Result<()> {
+        let samples = check(batch, self.network)?;
+        if batch.steps > self.steps {
+            size("steps that there is room for", self.steps, batch.steps)?;
+        }
+        let sequences = samples / batch.steps;
+        let rows = outputs.resize(self.network, sequences, batch.steps);
+        self.run(batch, 0..sequences, rows);
+        Ok(())
+    }
+
+    /// Evaluates the network on some sequences of a batch.
+    fn run(&mut self, batch: &Batch<'_>, share: Range<usize>, rows: OutputRows<'_>) {
+        let (network, actions) = (self.network, self.network.actions());
+        for block in blocks(&share) {
+            network.forward(self.prepared, batch, block.clone(), self.work);
+            let from = block.start - share.start;
+            let (logits, values) = network.outputs(self.work);
+            for sequence in 0..block.len() {
+                for step in 0..batch.steps {
+                    let row = step * block.len() + sequence;
+                    let to = (from + sequence) * batch.steps + step;
+                    rows.values[to] = values[row];
+                    rows.logits[to * actions..(to + 1) * actions]
+                        .copy_from_slice(&logits[row * actions..(row + 1) * actions]);
+                }
+            }
+            let size = network.state();
+            rows.states[from * size..(from + block.len()) * size]
+                .copy_from_slice(&self.work.last_states[..block.len() * size]);
+        }
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct OpenTrajectory {
 /// One world, its machine and its trajectories.
 #[derive(Clone, Debug)]
 pub(crate) struct EnvSlot {
+    /// The number of its world in the game.
+    pub(crate) number: usize,
     pub(crate) monitor: Monitor,
     pub(crate) recorder: Recorder,
     /// The actions of the episode so far.
@@ -66,6 +68,7 @@ pub(crate) enum StepResult {
 impl EnvSlot {
     pub(crate) fn new(assignment: &AgentAssignment, hidden_size: usize) -> Self {
         Self {
+            number: 0,
             monitor: Monitor::new(assignment.bound_machine()),
             recorder: Recorder::with_mode(assignment.machine().step_mode()),
             actions: Vec::new(),
@@ -110,7 +113,7 @@ impl EnvSlot {
         match &self.wrong_labels.noise {
             None => Cow::Borrowed(labels),
             Some(noise) => {
-                let place = (world, worlds.episode(world), self.actions.len());
+                let place = (self.number, worlds.episode(world), self.actions.len());
                 Cow::Owned(noise.observed(labels, worlds.signature(), place))
             }
         }

@@ -1,38 +1,24 @@
 //! The Markov game (section 3.4 of the paper): worlds, one machine per world, and the agents that act in turn.
 //!
-//! All worlds step together. An agent's network evaluates all worlds whose machines are in its states as one batch, on all cores.
-//! Trajectories are handed out when they are complete: see [`Credit`](crate::Credit).
+//! The worlds are divided among the cores, and each [part](Part) of them acts on its own until the batch is full. An agent's network
+//! evaluates the worlds of a part whose machines are in its states as one batch. Trajectories are handed out when they are complete:
+//! see [`Credit`](crate::Credit).
 
 use form_core::{Kind, Trace};
 use form_env::Worlds;
 use rand::{Rng, RngExt};
+use rayon::prelude::*;
 
-use super::env_slot::{EnvSlot, StepResult};
+use super::env_slot::EnvSlot;
 use super::game_config::{Choice, Episode, GameConfig};
 use super::inference::Inference;
 use super::label_noise::WrongLabels;
+use super::part::{Part, Rules};
 use crate::agents::agent_assignment::AgentAssignment;
 use crate::error::size;
 use crate::experience::{ClosedTrajectory, Experience};
 use crate::reach_avoid::navigator::Navigator;
-use crate::{Agent, Error, Network, PpoConfig, Result, greedy, sample};
-
-/// The distribution that an action is drawn from.
-pub(super) enum Draw<'a> {
-    /// Uniform over this number of actions.
-    Uniform(usize),
-    /// A policy's.
-    Logits(&'a [f32]),
-}
-
-impl Draw<'_> {
-    pub(super) fn action(self, rng: &mut impl Rng) -> u8 {
-        match self {
-            Self::Uniform(count) => rng.random_range(0..count) as u8,
-            Self::Logits(logits) => sample(logits, rng) as u8,
-        }
-    }
-}
+use crate::{Agent, Error, Network, PpoConfig, Result};
 
 /// The result of a rollout.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +28,9 @@ pub struct Collected {
     /// One rollout buffer per agent.
     pub experience: Vec<Experience>,
 }
+
+/// The most parts of a game: so many workspaces an agent's network has.
+const MOST_PARTS: usize = 16;
 
 /// The game.
 ///
@@ -77,7 +66,8 @@ pub struct Game<W> {
     pub(crate) assignment: AgentAssignment,
     config: GameConfig,
     pub(crate) slots: Vec<EnvSlot>,
-    inference: Vec<Inference>,
+    /// One per agent, for every part.
+    inference: Vec<Vec<Inference>>,
     /// The size of an agent's hidden state; 0 for feedforward networks.
     pub(crate) hidden_size: usize,
     /// The reach-avoid policy, if it acts in place of agents.
@@ -123,14 +113,64 @@ impl<W: Worlds> Game<W> {
             .map(|policy| Navigator::new(policy));
         self.slots = vec![EnvSlot::new(&self.assignment, self.hidden_size); self.worlds.len()];
         for (world, slot) in self.slots.iter_mut().enumerate() {
+            slot.number = world;
             slot.begin(&self.assignment, &self.worlds, world, self.wrong_labels);
         }
-        self.inference = self
-            .assignment
-            .roles()
-            .iter()
-            .map(|_| Inference::default())
-            .collect();
+        self.inference.clear();
+    }
+
+    /// Divides the worlds into parts, which work on all cores. Returns their results, in the order of their worlds.
+    pub(super) fn in_parts<R: Send>(
+        &mut self,
+        agents: &mut [Agent],
+        work: impl Fn(&mut Part<'_, W>) -> Result<R> + Sync + Send,
+    ) -> Result<Vec<R>> {
+        // Twice as many as threads: some parts take longer than others. A navigator has one memory of sub-tasks.
+        let parts = match (rayon::current_num_threads(), &self.navigator) {
+            (1, _) | (_, Some(_)) => 1,
+            (threads, None) => (2 * threads).min(MOST_PARTS),
+        };
+        let mut groups = match parts {
+            1 => Vec::new(),
+            parts => self.worlds.split(parts),
+        };
+        let all: Vec<&mut W> = match groups.is_empty() {
+            true => vec![&mut self.worlds],
+            false => groups.iter_mut().collect(),
+        };
+        let roles = self.assignment.roles().len();
+        self.inference.resize_with(all.len(), || {
+            (0..roles).map(|_| Inference::default()).collect()
+        });
+        let mut policies: Vec<_> = agents.iter_mut().map(Agent::evaluators).collect();
+        let rules = Rules {
+            assignment: &self.assignment,
+            config: &self.config,
+            wrong_labels: self.wrong_labels,
+        };
+        let (mut first, mut slots) = (0, &mut self.slots[..]);
+        let mut navigator = self.navigator.as_mut();
+        let mut parts = Vec::with_capacity(all.len());
+        for (worlds, inference) in all.into_iter().zip(&mut self.inference) {
+            let own = slots.split_off_mut(..worlds.len()).unwrap_or_default();
+            let count = own.len();
+            parts.push(Part {
+                first,
+                rules,
+                worlds,
+                slots: own,
+                inference,
+                policies: policies.iter_mut().filter_map(Iterator::next).collect(),
+                navigator: navigator.take(),
+            });
+            first += count;
+        }
+        let results: Vec<Result<R>> = parts.par_iter_mut().with_max_len(1).map(work).collect();
+        drop(parts);
+        if !groups.is_empty() {
+            self.worlds.join(groups);
+        }
+        results.into_iter().collect()
     }
 
     /// The worlds.
@@ -169,39 +209,28 @@ impl<W: Worlds> Game<W> {
         longest: usize,
         rng: &mut impl Rng,
     ) -> Result<Vec<Episode>> {
-        let mut episodes = Vec::new();
-        let count = self.worlds.actions().len();
-        let no_agents = vec![None; self.slots.len()];
-        for _ in 0..steps {
-            let actions: Vec<u8> = (0..self.slots.len())
-                .map(|_| rng.random_range(0..count) as u8)
-                .collect();
-            self.step(&actions, &no_agents, &mut episodes)?;
-            for world in 0..self.slots.len() {
-                let slot = &self.slots[world];
-                if !slot.idle && slot.actions.len() >= longest {
-                    episodes.push(self.give_up(world));
+        let (count, width) = (self.worlds.actions().len(), self.slots.len());
+        // In the order of steps and worlds.
+        let actions: Vec<u8> = (0..steps * width)
+            .map(|_| rng.random_range(0..count) as u8)
+            .collect();
+        let episodes = self.in_parts(&mut [], |part| {
+            let (mut episodes, worlds) = (Vec::new(), part.slots.len());
+            let no_agents = vec![None; worlds];
+            for step in 0..steps {
+                let actions = &actions[step * width + part.first..][..worlds];
+                part.step(actions, &no_agents, |one| episodes.push((step, one)))?;
+                for world in 0..worlds {
+                    let slot = &part.slots[world];
+                    if !slot.idle && slot.actions.len() >= longest {
+                        episodes.push((step, part.give_up(world)));
+                    }
                 }
+                part.next_episodes()?;
             }
-            self.next_episodes()?;
-        }
-        Ok(episodes)
-    }
-
-    /// Ends the episode of a world where it is.
-    pub(super) fn give_up(&mut self, world: usize) -> Episode {
-        let (slot, outcome) = (&mut self.slots[world], self.worlds.outcome(world));
-        slot.idle = true;
-        Episode {
-            world,
-            number: self.worlds.episode(world),
-            actions: std::mem::take(&mut slot.actions),
-            outcome,
-            state: slot.monitor.state(),
-            total_reward: slot.total_reward,
-            trace: Some(slot.recorder.finish(outcome.kind())),
-            counterexample: None,
-        }
+            Ok(episodes)
+        })?;
+        Ok(in_order(episodes).collect())
     }
 
     /// Takes this number of steps in every world, with the agents' policies. Returns the trajectories that are complete, see
@@ -215,10 +244,10 @@ impl<W: Worlds> Game<W> {
     ) -> Result<Collected> {
         let mut collected = Collected::default();
         let closed = self.rollout(agents, steps, rng, &mut collected.episodes)?;
-        for (agent, closed) in agents.iter_mut().zip(closed) {
-            let experience = agent.estimate_advantages(closed, training)?;
-            collected.experience.push(experience);
-        }
+        let experience: Vec<Result<Experience>> = (agents.par_iter_mut().zip(closed))
+            .map(|(agent, closed)| agent.estimate_advantages(closed, training))
+            .collect();
+        collected.experience = experience.into_iter().collect::<Result<_>>()?;
         Ok(collected)
     }
 
@@ -237,18 +266,27 @@ impl<W: Worlds> Game<W> {
             steps,
             steps / sequence * sequence,
         )?;
-        for step in 0..steps {
-            let (actions, acted) =
-                self.choose_actions(agents, Choice::Sample, |_, draw| draw.action(rng))?;
-            for (agent, inference) in self.inference.iter().enumerate() {
-                inference.record(agent, &mut self.slots, &actions, step % sequence == 0);
+        let width = self.slots.len();
+        // One per step and world, in this order.
+        let numbers: Vec<f32> = (0..steps * width).map(|_| rng.random()).collect();
+        let ended = self.in_parts(agents, |part| {
+            let mut ended = Vec::new();
+            for step in 0..steps {
+                let numbers = &numbers[step * width + part.first..];
+                let (actions, acted) = part
+                    .choose_actions(Choice::Sample, |world, draw| draw.action_at(numbers[world]))?;
+                part.record(&actions, step % sequence == 0);
+                part.step(&actions, &acted, |one| ended.push((step, one)))?;
+                part.next_episodes()?;
             }
-            self.step(&actions, &acted, episodes)?;
-            self.next_episodes()?;
-        }
+            for (world, slot) in part.slots.iter_mut().enumerate() {
+                slot.truncate(part.rules.assignment, &*part.worlds, world);
+            }
+            Ok(ended)
+        })?;
+        episodes.extend(in_order(ended));
         let mut closed: Vec<Vec<ClosedTrajectory>> = agents.iter().map(|_| Vec::new()).collect();
-        for (world, slot) in self.slots.iter_mut().enumerate() {
-            slot.truncate(&self.assignment, &self.worlds, world);
+        for slot in &mut self.slots {
             for (agent, trajectory) in slot.closed.drain(..) {
                 closed[agent].push(trajectory);
             }
@@ -264,7 +302,9 @@ impl<W: Worlds> Game<W> {
         for step in 0..=longest {
             for (world, (episode, actions)) in saved.iter().enumerate() {
                 if step + actions.len() == longest {
-                    self.begin(world, *episode)?;
+                    self.worlds.start(world, *episode)?;
+                    let slot = &mut self.slots[world];
+                    slot.begin(&self.assignment, &self.worlds, world, self.wrong_labels);
                 }
             }
             if step == longest {
@@ -312,129 +352,12 @@ impl<W: Worlds> Game<W> {
         }
         Ok(())
     }
+}
 
-    /// The actions of all worlds, and the agents that chose them. `draw` samples them from the worlds' distributions, in order: the
-    /// draws do not depend on the number of threads. Where a machine is terminal but its world is not, the distribution is uniform.
-    pub(super) fn choose_actions(
-        &mut self,
-        agents: &mut [Agent],
-        choice: Choice,
-        mut draw: impl FnMut(usize, Draw<'_>) -> u8,
-    ) -> Result<(Vec<u8>, Vec<Option<usize>>)> {
-        let count = self.worlds.actions().len();
-        let mut acted = vec![None; self.slots.len()];
-        self.inference
-            .iter_mut()
-            .for_each(|inference| inference.worlds.clear());
-        for (world, slot) in self.slots.iter().enumerate() {
-            let agent = slot.agent(&self.assignment).filter(|_| !slot.idle);
-            if let Some(agent) = agent.filter(|_| choice != Choice::Uniform) {
-                acted[world] = Some(agent);
-                self.inference[agent].worlds.push(world);
-            }
-        }
-        for (number, agent) in agents.iter_mut().enumerate() {
-            let inference = &mut self.inference[number];
-            if inference.worlds.is_empty() {
-                continue;
-            }
-            inference.gather(number, &self.assignment, &self.worlds, &self.slots);
-            inference.evaluate(agent, &mut self.slots)?;
-        }
-        let mut rows = vec![0; agents.len()];
-        let mut actions = Vec::with_capacity(acted.len());
-        let machine = self.assignment.bound_machine();
-        for (world, (acted, slot)) in acted.iter().zip(&mut self.slots).enumerate() {
-            actions.push(match *acted {
-                // The world has ended and ignores its action.
-                None if slot.idle => 0,
-                None => {
-                    let running = !machine.machine().is_terminal(slot.monitor.state());
-                    let navigator =
-                        (self.navigator.as_mut()).filter(|_| running && choice != Choice::Uniform);
-                    let logits = navigator.and_then(|navigator| {
-                        slot.reach_avoid_logits(navigator, machine, &self.worlds, world)
-                    });
-                    match (logits, choice) {
-                        (None, _) => draw(world, Draw::Uniform(count)),
-                        (Some(logits), Choice::Greedy) => greedy(&logits) as u8,
-                        (Some(logits), _) => draw(world, Draw::Logits(&logits)),
-                    }
-                }
-                Some(agent) => {
-                    let row = rows[agent];
-                    rows[agent] += 1;
-                    let logits = &self.inference[agent].outputs.logits[row * count..][..count];
-                    match choice {
-                        Choice::Greedy => greedy(logits) as u8,
-                        Choice::Sample | Choice::Uniform => draw(world, Draw::Logits(logits)),
-                    }
-                }
-            });
-        }
-        Ok((actions, acted))
-    }
-
-    /// Steps all worlds, and appends the episodes that ended.
-    pub(super) fn step(
-        &mut self,
-        actions: &[u8],
-        acted: &[Option<usize>],
-        episodes: &mut Vec<Episode>,
-    ) -> Result<()> {
-        self.worlds.step(actions)?;
-        for (world, slot) in self.slots.iter_mut().enumerate() {
-            if slot.idle {
-                continue;
-            }
-            slot.actions.push(actions[world]);
-            let state = slot.monitor.state();
-            let (assignment, worlds) = (&self.assignment, &self.worlds);
-            let result = slot.advance(assignment, &self.config, worlds, world, acted[world]);
-            let (outcome, refuted) = match result {
-                StepResult::Continues => continue,
-                StepResult::Ended(outcome) => (outcome, false),
-                StepResult::Refuted(outcome) => (outcome, true),
-            };
-            slot.idle = true;
-            let trace = slot.recorder.finish(outcome.kind());
-            episodes.push(Episode {
-                world,
-                number: worlds.episode(world),
-                actions: std::mem::take(&mut slot.actions),
-                outcome,
-                state,
-                total_reward: slot.total_reward,
-                counterexample: refuted.then(|| trace.clone()),
-                trace: Some(trace),
-            });
-        }
-        Ok(())
-    }
-
-    /// Starts an episode of a world.
-    pub(super) fn begin(&mut self, world: usize, episode: u64) -> Result<()> {
-        self.worlds.start(world, episode)?;
-        self.slots[world].begin(&self.assignment, &self.worlds, world, self.wrong_labels);
-        Ok(())
-    }
-
-    /// Starts the next episode of every world whose episode ended or was truncated.
-    pub(super) fn next_episodes(&mut self) -> Result<()> {
-        if !self.slots.iter().any(|slot| slot.idle) {
-            return Ok(());
-        }
-        for world in 0..self.slots.len() {
-            if self.slots[world].idle && !self.worlds.outcome(world).is_over() {
-                self.worlds.start(world, self.worlds.episode(world) + 1)?;
-            }
-        }
-        self.worlds.next_episodes()?;
-        for (world, slot) in self.slots.iter_mut().enumerate() {
-            if slot.idle {
-                slot.begin(&self.assignment, &self.worlds, world, self.wrong_labels);
-            }
-        }
-        Ok(())
-    }
+/// The episodes of all parts in the order of the steps that they ended with, and of worlds.
+pub(super) fn in_order(parts: Vec<Vec<(usize, Episode)>>) -> impl Iterator<Item = Episode> {
+    let mut episodes: Vec<(usize, Episode)> = parts.into_iter().flatten().collect();
+    // Stable: the episodes of a part, which are ordered, follow those of the part before it.
+    episodes.sort_by_key(|(step, _)| *step);
+    episodes.into_iter().map(|(_, episode)| episode)
 }

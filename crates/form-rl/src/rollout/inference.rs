@@ -1,11 +1,11 @@
 //! Batched inference for one agent: the slots whose machines are in its states, their observations, and its network's outputs.
 
 use form_env::Worlds;
-use rayon::prelude::*;
 
 use super::env_slot::EnvSlot;
 use crate::agents::agent_assignment::AgentAssignment;
-use crate::{Agent, Batch, Outputs, Result};
+use crate::net::Evaluator;
+use crate::{Batch, Outputs, Result};
 
 /// One agent's batch: its observations and the outputs of its network, one row per world.
 #[derive(Debug, Default)]
@@ -35,23 +35,12 @@ impl Inference {
         let (bytes, numbers) = (encoder.image_len(), encoder.vector_len());
         self.images.resize(self.worlds.len() * bytes, 0);
         self.vectors.resize(self.worlds.len() * numbers, 0.0);
-        let encode = |world: &usize, image: &mut [u8], vector: &mut [f32]| {
+        let (mut images, mut vectors) = (&mut self.images[..], &mut self.vectors[..]);
+        for world in &self.worlds {
             let state = slots[*world].machine_state();
+            let image = images.split_off_mut(..bytes).unwrap_or_default();
+            let vector = vectors.split_off_mut(..numbers).unwrap_or_default();
             encoder.encode(worlds, *world, machine, state, image, vector);
-        };
-        // An empty array cannot be cut into chunks.
-        let rows = self.worlds.par_iter().with_min_len(32);
-        match (bytes, numbers) {
-            (_, 0) => rows
-                .zip(self.images.par_chunks_exact_mut(bytes.max(1)))
-                .for_each(|(world, image)| encode(world, image, &mut [])),
-            (0, _) => rows
-                .zip(self.vectors.par_chunks_exact_mut(numbers))
-                .for_each(|(world, vector)| encode(world, &mut [], vector)),
-            _ => rows
-                .zip(self.images.par_chunks_exact_mut(bytes))
-                .zip(self.vectors.par_chunks_exact_mut(numbers))
-                .for_each(|((world, image), vector)| encode(world, image, vector)),
         }
         self.starts.clear();
         self.hidden_states.clear();
@@ -63,7 +52,11 @@ impl Inference {
     }
 
     /// Evaluates the agent's network on the batch, and keeps the new hidden states.
-    pub(super) fn evaluate(&mut self, agent: &mut Agent, slots: &mut [EnvSlot]) -> Result<()> {
+    pub(super) fn evaluate(
+        &mut self,
+        policy: &mut Evaluator<'_>,
+        slots: &mut [EnvSlot],
+    ) -> Result<()> {
         let batch = Batch {
             images: &self.images,
             vectors: &self.vectors,
@@ -72,7 +65,7 @@ impl Inference {
             starts: &self.starts,
             states: &self.hidden_states,
         };
-        agent.evaluate(&batch, &mut self.outputs)?;
+        policy.evaluate(&batch, &mut self.outputs)?;
         let size = self.outputs.states.len() / self.worlds.len().max(1);
         for (row, world) in self.worlds.iter().enumerate() {
             let state = &self.outputs.states[row * size..][..size];

@@ -5,6 +5,7 @@ pub(crate) mod game;
 pub(crate) mod game_config;
 mod inference;
 pub(crate) mod label_noise;
+mod part;
 pub(crate) mod play;
 pub(crate) mod player;
 #[cfg(test)]

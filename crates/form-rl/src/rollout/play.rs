@@ -4,10 +4,13 @@
 //! the policies, and not on the other episodes. So two policies are compared on the same draws (common random numbers), and single
 //! episodes of a large evaluation can be replayed.
 
+use std::sync::Mutex;
+
 use form_env::{Random, Stream, Worlds, generator};
 
-use super::game::Game;
+use super::game::{Game, in_order};
 use super::game_config::{Choice, Episode};
+use super::part::Part;
 use crate::{Agent, Result};
 
 /// The episodes to play.
@@ -47,65 +50,103 @@ impl<W: Worlds> Game<W> {
         self.play_while(agents, config, |_| true)
     }
 
-    /// [`Game::play`], while `go_on` returns true, which is called before every step. The result includes episodes that are still
-    /// [running](form_env::EpisodeOutcome::Running) when it returns false; they are no counterexamples.
+    /// [`Game::play`], while `go_on` returns true, which is called before every step of each part of the worlds. The result includes
+    /// episodes that are still [running](form_env::EpisodeOutcome::Running) when it returns false; they are no counterexamples.
     pub fn play_while(
         &mut self,
         agents: &mut [Agent],
         config: PlayConfig,
-        mut go_on: impl FnMut(PlayProgress) -> bool,
+        go_on: impl FnMut(PlayProgress) -> bool + Send,
     ) -> Result<Vec<Episode>> {
-        let PlayConfig {
-            episodes,
-            choice,
-            seed,
-        } = config;
         // Random play needs no agents.
-        if choice != Choice::Uniform || !agents.is_empty() {
+        if config.choice != Choice::Uniform || !agents.is_empty() {
             self.check_agents(agents.iter().map(|agent| (agent.name(), agent.network())))?;
         }
-        for slot in &mut self.slots {
-            slot.idle |= !slot.actions.is_empty();
-        }
-        self.next_episodes()?;
-        let mut played = Vec::new();
-        let mut left = vec![episodes; self.slots.len()];
-        let no_agents = vec![None; self.slots.len()];
-        let mut streams: Vec<Random> = (0..left.len())
-            .map(|world| actions_of(seed, world, self.worlds.episode(world)))
-            .collect();
-        let mut progress = PlayProgress {
-            steps: 0,
-            episodes: 0,
-            of: left.len() * usize::try_from(episodes).unwrap_or(usize::MAX),
+        let episodes = usize::try_from(config.episodes).unwrap_or(usize::MAX);
+        let watch = Mutex::new(Watch {
+            progress: PlayProgress {
+                steps: 0,
+                episodes: 0,
+                of: self.slots.len().saturating_mul(episodes),
+            },
+            go_on,
+            stopped: false,
+        });
+        let played = self.in_parts(agents, |part| play_part(part, config, &watch))?;
+        Ok(in_order(played).collect())
+    }
+}
+
+/// What the parts tell of their progress, and whether they go on.
+struct Watch<F> {
+    progress: PlayProgress,
+    go_on: F,
+    stopped: bool,
+}
+
+impl<F: FnMut(PlayProgress) -> bool> Watch<F> {
+    /// Whether a part goes on with this number of steps, after it has ended some episodes.
+    fn goes_on(watch: &Mutex<Self>, steps: usize, ended: usize) -> bool {
+        // Only a panic in `go_on` poisons it, and that ends the program's work here, too.
+        let Ok(mut watch) = watch.lock() else {
+            return false;
         };
-        let mut running = if episodes > 0 { left.len() } else { 0 };
-        while running > 0 && go_on(progress) {
-            let (actions, _) = self.choose_actions(agents, choice, |world, draw| {
-                draw.action(&mut streams[world])
-            })?;
-            let from = played.len();
-            self.step(&actions, &no_agents, &mut played)?;
-            progress.steps += running as u64;
-            for episode in &played[from..] {
-                let world = episode.world;
-                left[world] -= 1;
-                match left[world] {
-                    0 => running -= 1,
-                    _ => {
-                        self.begin(world, episode.number + 1)?;
-                        streams[world] = actions_of(seed, world, episode.number + 1);
-                    }
+        watch.progress.episodes += ended;
+        let progress = watch.progress;
+        watch.stopped = watch.stopped || steps > 0 && !(watch.go_on)(progress);
+        if !watch.stopped {
+            watch.progress.steps += steps as u64;
+        }
+        !watch.stopped
+    }
+}
+
+/// Plays the episodes of a part; with each of them, the step that it ended with.
+fn play_part<W: Worlds, F: FnMut(PlayProgress) -> bool>(
+    part: &mut Part<'_, W>,
+    config: PlayConfig,
+    watch: &Mutex<Watch<F>>,
+) -> Result<Vec<(usize, Episode)>> {
+    let PlayConfig {
+        episodes,
+        choice,
+        seed,
+    } = config;
+    for slot in part.slots.iter_mut() {
+        slot.idle |= !slot.actions.is_empty();
+    }
+    part.next_episodes()?;
+    let (mut played, first) = (Vec::new(), part.first);
+    let mut left = vec![episodes; part.slots.len()];
+    let no_agents = vec![None; part.slots.len()];
+    let mut streams: Vec<Random> = (0..left.len())
+        .map(|world| actions_of(seed, first + world, part.worlds.episode(world)))
+        .collect();
+    let mut running = if episodes > 0 { left.len() } else { 0 };
+    let (mut step, mut ended) = (0, 0);
+    while Watch::goes_on(watch, running, ended) && running > 0 {
+        let (actions, _) =
+            part.choose_actions(choice, |world, draw| draw.action(&mut streams[world]))?;
+        let from = played.len();
+        part.step(&actions, &no_agents, |one| played.push((step, one)))?;
+        for (_, episode) in &played[from..] {
+            let world = episode.world - first;
+            left[world] -= 1;
+            match left[world] {
+                0 => running -= 1,
+                _ => {
+                    part.begin(world, episode.number + 1)?;
+                    streams[world] = actions_of(seed, episode.world, episode.number + 1);
                 }
             }
-            progress.episodes = played.len();
         }
-        for (world, left) in left.iter().enumerate() {
-            if *left > 0 && !self.slots[world].actions.is_empty() {
-                played.push(self.give_up(world));
-            }
-        }
-        self.next_episodes()?;
-        Ok(played)
+        (step, ended) = (step + 1, played.len() - from);
     }
+    for (world, left) in left.iter().enumerate() {
+        if *left > 0 && !part.slots[world].actions.is_empty() {
+            played.push((usize::MAX, part.give_up(world)));
+        }
+    }
+    part.next_episodes()?;
+    Ok(played)
 }

@@ -99,7 +99,9 @@ impl Player {
             let inference = &mut self.inference[number];
             inference.worlds = vec![0];
             inference.gather(number, assignment, worlds, &self.slots);
-            inference.evaluate(&mut self.agents[number], &mut self.slots)?;
+            for mut policy in self.agents[number].evaluators().take(1) {
+                inference.evaluate(&mut policy, &mut self.slots)?;
+            }
             return Ok(Some(inference.outputs.logits.clone()));
         }
         let (slot, machine) = (&mut self.slots[0], assignment.bound_machine());
