@@ -97,7 +97,6 @@ class Curve(BaseCallback):  # type: ignore[misc]
 
 def trained(task: str, steps: int, seed: int, crm: bool, seconds: float | None) -> tuple[int, list[tuple[int, float]]]:
     """Steps made; steps so far and reward per step of every episode of a training run."""
-    torch.set_num_threads(1)
     env = DummyVecEnv([partial(environment, task)] * CHEETAHS)
     more: dict[str, Any] = counterfactual(env, seed=seed) if crm else {}
     model = TD3(
@@ -127,8 +126,10 @@ def main() -> None:
     parser.add_argument("--cross-product", action="store_true", help="without counterfactual experience")
     parser.add_argument("--seconds", type=float, help="stop a run after this time")
     parser.add_argument("--out", type=Path, help="the folder for the curves")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--small", action="store_true")
     args = parser.parse_args()
+    torch.set_num_threads(args.threads)
     if args.small:
         args.steps = 1_500
         LAYERS[:] = [64]
