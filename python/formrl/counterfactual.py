@@ -158,9 +158,13 @@ class Counterfactuals:
         over = over | (terminated & ~over[:, 0])[:, None]
         rewards = steps.rewards.reshape(states.shape)
         if self.reward != "machine":
-            pairs = [(row, info.get("env_reward", 0.0)) for row, info in zip(rewards.tolist(), infos)]
             # A function of both rewards is one of two numbers.
-            rewards = np.array([[float(combined(self.reward, paid, earned)) for paid in row] for row, earned in pairs])
+            rewards = np.array(
+                [
+                    [float(combined(self.reward, float(paid), info.get("env_reward", 0.0))) for paid in row]
+                    for row, info in zip(rewards, infos)
+                ]
+            )
         if self.shaping is not None:
             there = np.where(over, 0.0, self._potentials[next_states])
             rewards = rewards + self.shaping.gamma * there - self._potentials[states]

@@ -33,6 +33,9 @@ class CounterfactualReplayBuffer(ReplayBuffer):
     counts all experiences: a step takes `counterfactuals.size` of them.
     """
 
+    pos: int
+    full: bool
+
     def __new__(cls, *args: Any, **settings: Any) -> CounterfactualReplayBuffer:
         """One for dictionaries, if observations are."""
         space = settings.get("observation_space", args[1] if len(args) > 1 else None)

@@ -138,10 +138,10 @@ def test_the_buffer_keeps_what_each_environment_would_have_seen(observation: Any
         action = random.integers(2, size=3)
         begun, reward, done, infos = env.step(action)
         after = copy.deepcopy(begun)
-        for i in np.flatnonzero(done):
-            last = infos[i]["terminal_observation"]
+        for ended_one in np.flatnonzero(done):
+            last = infos[ended_one]["terminal_observation"]
             for part, row in [(after[k], last[k]) for k in last] if observation == "dict" else [(after, last)]:
-                part[i] = row
+                part[ended_one] = row
         buffer.add(before, after, action, reward, done, infos)
         lists = []
         for i, info in enumerate(infos):

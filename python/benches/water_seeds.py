@@ -1,7 +1,7 @@
 """Water world with double DQN and counterfactual experience (CRM), all seeds at once on one GPU.
 
-    python water_world.py --choose --seconds 120 --out settings.json               # settings, on seeds and a map that are not reported
-    python water_world.py --settings settings.json --seeds 1 2 3 4 5 --out results/benchmarks
+    python water_seeds.py --choose --seconds 120 --out settings.json               # settings, on seeds and a map that are not reported
+    python water_seeds.py --settings settings.json --seeds 1 2 3 4 5 --out results/benchmarks
 
 What `python/examples/water_world.py` does with Stable-Baselines3, for one seed, is done here for all of them by one stack of networks, with
 a head for every state of the machine. A batch of steps, with what each would have been in every state of the machine, is one
@@ -43,7 +43,7 @@ class Member:
     episodes: list[Episode] = field(default_factory=list)
 
 
-class Stack(torch.nn.Module):
+class Stack(torch.nn.Module):  # type: ignore[misc]
     """Networks of the same shape: from (members, rows, features) to (members, rows, states, actions)."""
 
     def __init__(self, members: int, features: int, layers: list[int], states: int, actions: int) -> None:
