@@ -17,6 +17,7 @@ import argparse
 import csv
 import statistics
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ import numpy as np
 import torch
 from stable_baselines3 import TD3
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.noise import NormalActionNoise
+from stable_baselines3.common.noise import OrnsteinUhlenbeckActionNoise, VectorizedActionNoise
+from stable_baselines3.common.vec_env import DummyVecEnv
 
 import formrl
 from formrl.sb3 import counterfactual
@@ -53,6 +55,8 @@ MACHINES = {
 }
 
 SCALE = 100.0
+CHEETAHS = 4
+LAYERS = [256, 256]
 
 
 def labels(transition: Transition) -> list[str]:
@@ -74,41 +78,44 @@ def environment(task: str) -> MachineWrapper:
 
 
 class Curve(BaseCallback):  # type: ignore[misc]
-    """The true reward per step of every episode."""
+    """Steps so far, of all cheetahs together, and the true reward per step, of every episode."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float | None) -> None:
         super().__init__()
         self.found: list[tuple[int, float]] = []
-        self._rewards: list[float] = []
+        self._rewards: list[list[float]] = [[] for _ in range(CHEETAHS)]
+        self._until = None if seconds is None else time.monotonic() + seconds
 
     def _on_step(self) -> bool:
-        self._rewards.append(SCALE * float(self.locals["rewards"][0]))
-        if self.locals["dones"][0]:
-            self.found.append((self.num_timesteps, statistics.mean(self._rewards)))
-            self._rewards = []
-        return True
+        for rewards, reward, done in zip(self._rewards, self.locals["rewards"], self.locals["dones"]):
+            rewards.append(SCALE * float(reward))
+            if done:
+                self.found.append((self.num_timesteps, statistics.mean(rewards)))
+                rewards.clear()
+        return self._until is None or time.monotonic() < self._until
 
 
-def trained(task: str, steps: int, seed: int, crm: bool) -> list[tuple[int, float]]:
-    """Steps so far and reward per step of every episode of a training run."""
-    env = environment(task)
+def trained(task: str, steps: int, seed: int, crm: bool, seconds: float | None) -> tuple[int, list[tuple[int, float]]]:
+    """Steps made; steps so far and reward per step of every episode of a training run."""
+    env = DummyVecEnv([partial(environment, task)] * CHEETAHS)
     more: dict[str, Any] = counterfactual(env, seed=seed) if crm else {}
     model = TD3(
         "MlpPolicy",
         env,
-        policy_kwargs={"net_arch": [64, 64]},
-        buffer_size=400_000,
-        batch_size=128,
-        train_freq=2,
+        policy_kwargs={"net_arch": LAYERS},
+        buffer_size=2_000_000,
+        batch_size=256 if crm else 64,
+        train_freq=1,
+        gradient_steps=2,
         gamma=0.99,
-        learning_starts=min(5_000, steps // 2),
-        action_noise=NormalActionNoise(np.zeros(6), 0.2 * np.ones(6)),
+        learning_starts=min(10_000, steps // 2),
+        action_noise=VectorizedActionNoise(OrnsteinUhlenbeckActionNoise(np.zeros(6), 0.2 * np.ones(6)), CHEETAHS),
         seed=seed,
         **more,
     )
-    curve = Curve()
+    curve = Curve(seconds)
     model.learn(steps, curve)
-    return curve.found
+    return model.num_timesteps, curve.found
 
 
 def main() -> None:
@@ -117,21 +124,24 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=3_000_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cross-product", action="store_true", help="without counterfactual experience")
+    parser.add_argument("--seconds", type=float, help="stop a run after this time")
     parser.add_argument("--out", type=Path, help="the folder for the curves")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--small", action="store_true")
     args = parser.parse_args()
+    torch.set_num_threads(args.threads)
     if args.small:
         args.steps = 1_500
-    torch.set_num_threads(1)
+        LAYERS[:] = [64]
     for task in args.tasks:
-        start = time.process_time()
-        found = trained(task, args.steps, args.seed, not args.cross_product)
-        seconds = time.process_time() - start
+        start = time.monotonic()
+        done, found = trained(task, args.steps, args.seed, not args.cross_product, args.seconds)
+        seconds = time.monotonic() - start
         last = [reward for _, reward in found[-100:]]
         end = f"{statistics.mean(last):.2f} per step in the last {len(last)} episodes" if last else "no episode"
-        print(f"{task}: {end}, {args.steps} steps, {seconds:.0f} s of one core")
+        print(f"{task}, {'cross product' if args.cross_product else 'CRM'}, seed {args.seed}: {end}, {done} steps, {seconds:.0f} s")
         if args.out:
-            name = f"half-cheetah-{task}-{'cross-product' if args.cross_product else 'crm'}.csv"
+            name = f"half-cheetah-{task}-{'cross-product' if args.cross_product else 'crm'}-{args.seed}.csv"
             with (args.out / name).open("w", newline="") as out:
                 writer = csv.writer(out, lineterminator="\n")
                 writer.writerow(["steps", "reward per step"])

@@ -7,6 +7,7 @@ exactly, in Rust, for all at once. `formrl.sb3.CounterfactualReplayBuffer` puts 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,21 @@ class Experience:
     after: Any
     reward: float
     terminated: bool
+
+
+@dataclass
+class Steps:
+    """Steps of several environments as they would have been, the steps themselves first: arrays (environments, experiences)."""
+
+    states: npt.NDArray[np.int32]
+    seen: npt.NDArray[np.bool_]
+    """What had been seen since the state was entered, with an axis for atoms."""
+    next_states: npt.NDArray[np.int32]
+    next_seen: npt.NDArray[np.bool_]
+    rewards: npt.NDArray[np.float64]
+    over: npt.NDArray[np.bool_]
+    other: npt.NDArray[np.bool_]
+    """Whether it is another one than the step itself, and to be learnt from."""
 
 
 class Counterfactuals:
@@ -102,36 +118,56 @@ class Counterfactuals:
 
         There are none where the machine was wrong about the episode.
         """
-        if "counterexample" in info:
-            return []
-        atoms = len(self.machine.signature)
         own, progress = self.encoder.read(before)
-        own_seen = np.zeros(atoms, np.bool_)
-        own_seen[self.encoder.columns] = progress
-        states, seen = self._all or self._draw()
-        # The step itself goes first: whether the machine ended it says what its end means for the others.
-        states = np.concatenate([[own], states]).astype(np.int32)
-        windows = np.zeros((len(states), 2, atoms), np.bool_)
-        windows[0, 0], windows[1:, 0] = own_seen, seen
-        windows[:, 1] = self.machine.signature.encode(info["newest"])
-        labels = np.broadcast_to(self.machine.signature.encode(info["labels"]), (len(states), atoms))
-        steps = self.machine.step(states, windows, labels)
-        # An end that is not the machine's is the environment's own, in whatever state the machine is.
-        over = steps.over | (terminated and not steps.over[0])
-        rewards = np.array([float(combined(self.reward, r, info.get("env_reward", 0.0))) for r in steps.rewards.tolist()])
-        if self.shaping is not None:
-            there = np.where(over, 0.0, self._potentials[steps.states])
-            rewards += self.shaping.gamma * there - self._potentials[states]
-        found = []
-        for i in range(1, len(states)):
-            if states[i] == own and (seen[i - 1] == own_seen).all():
-                continue
-            found.append(
-                Experience(
-                    self.encoder.replace(before, int(states[i]), seen[i - 1]),
-                    self.encoder.replace(after, int(steps.states[i]), steps.windows[i, 0]),
-                    float(rewards[i]),
-                    bool(over[i]),
-                )
+        steps = self.steps(np.array([own]), progress[None], np.array([terminated]), [info])
+        return [
+            Experience(
+                self.encoder.replace(before, int(steps.states[0, i]), steps.seen[0, i]),
+                self.encoder.replace(after, int(steps.next_states[0, i]), steps.next_seen[0, i]),
+                float(steps.rewards[0, i]),
+                bool(steps.over[0, i]),
             )
-        return found
+            for i in np.flatnonzero(steps.other[0])
+        ]
+
+    def steps(
+        self,
+        own: npt.NDArray[Any],
+        progress: npt.NDArray[np.bool_],
+        terminated: npt.NDArray[np.bool_],
+        infos: Sequence[Mapping[str, Any]],
+    ) -> Steps:
+        """What a step of each of several environments would have been: of the states that their machines were in before it, by
+        number, with their progress, one row of booleans each."""
+        n, atoms = len(infos), len(self.machine.signature)
+        own_seen = np.zeros((n, 1, atoms), np.bool_)
+        own_seen[:, 0, self.encoder.columns] = progress
+        drawn = [self._all or self._draw() for _ in infos]
+        # The step itself goes first: whether the machine ended it says what its end means for the others.
+        states = np.concatenate([own[:, None], np.stack([some for some, _ in drawn])], axis=1).astype(np.int32)
+        seen = np.concatenate([own_seen, np.stack([some for _, some in drawn])], axis=1)
+        encode = self.machine.signature.encode
+        windows = np.empty((*states.shape, 2, atoms), np.bool_)
+        windows[:, :, 0] = seen
+        windows[:, :, 1] = np.stack([encode(info["newest"]) for info in infos])[:, None]
+        labels = np.empty((*states.shape, atoms), np.bool_)
+        labels[:] = np.stack([encode(info["labels"]) for info in infos])[:, None]
+        steps = self.machine.step(states.ravel(), windows.reshape(-1, 2, atoms), labels.reshape(-1, atoms))
+        next_states, over = steps.states.reshape(states.shape), steps.over.reshape(states.shape)
+        # An end that is not the machine's is the environment's own, in whatever state the machine is.
+        over = over | (terminated & ~over[:, 0])[:, None]
+        rewards = steps.rewards.reshape(states.shape)
+        if self.reward != "machine":
+            # A function of both rewards is one of two numbers.
+            rewards = np.array(
+                [
+                    [float(combined(self.reward, float(paid), info.get("env_reward", 0.0))) for paid in row]
+                    for row, info in zip(rewards, infos)
+                ]
+            )
+        if self.shaping is not None:
+            there = np.where(over, 0.0, self._potentials[next_states])
+            rewards = rewards + self.shaping.gamma * there - self._potentials[states]
+        other = (states != own[:, None]) | (seen != own_seen).any(axis=2)
+        other &= np.array([["counterexample" not in info] for info in infos])
+        return Steps(states, seen, next_states, steps.windows[:, 0].reshape(seen.shape), rewards, over, other)

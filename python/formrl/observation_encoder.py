@@ -132,6 +132,18 @@ class ObservationEncoder:
         at = len(observation) - len(self.atoms)
         return int(np.argmax(observation[at - self.states : at])), np.asarray(observation[at:]) > 0.5
 
+    def read_batch(self, observations: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+        """The same of many environments, one row per environment."""
+        if self.how == "plain" or not self.states:
+            raise ValueError("observations without the machine's state: use observation='dict' or 'flat'")
+        if self.how == "dict":
+            states = np.asarray(observations["machine"])
+            progress = observations["progress"] if self.atoms else np.zeros((len(states), 0))
+        else:
+            at = np.shape(observations)[1] - len(self.atoms)
+            states, progress = observations[:, at - self.states : at], observations[:, at:]
+        return np.argmax(states, axis=1), np.asarray(progress) > 0.5
+
     def replace(self, observation: Any, state: int, seen: npt.NDArray[np.bool_]) -> Any:
         """An extended observation with another state and another progress: the rest is shared."""
         if self.how == "flat":
@@ -143,6 +155,16 @@ class ObservationEncoder:
         if self.atoms:
             extended["progress"] = (seen[self.columns] & self.shown).astype(np.float32)
         return extended
+
+    def replace_batch(self, observations: Any, states: npt.NDArray[Any], seen: npt.NDArray[np.bool_]) -> Any:
+        """The observations of many environments with other states and progress, several of each: with an axis for these in front."""
+        parts = self._extension(states, seen)
+        if self.how == "flat":
+            rows = np.repeat(np.asarray(observations)[None], len(states), axis=0)
+            tail = np.concatenate([*parts.values()], axis=2)
+            rows[:, :, rows.shape[2] - tail.shape[2] :] = tail
+            return rows
+        return {key: np.broadcast_to(value, (len(states), *np.shape(value))) for key, value in observations.items()} | parts
 
     def encode_batch(self, observations: Any, states: npt.NDArray[Any], seen: npt.NDArray[np.bool_]) -> Any:
         """The observations of many environments, one row per environment, extended."""
@@ -164,7 +186,7 @@ class ObservationEncoder:
         if self.states:
             parts["machine"] = self.one_hot[states]
         if self.atoms:
-            parts["progress"] = (seen[:, self.columns] & self.shown).astype(np.float32)
+            parts["progress"] = (seen[..., self.columns] & self.shown).astype(np.float32)
         return parts
 
 

@@ -33,6 +33,9 @@ class CounterfactualReplayBuffer(ReplayBuffer):
     counts all experiences: a step takes `counterfactuals.size` of them.
     """
 
+    pos: int
+    full: bool
+
     def __new__(cls, *args: Any, **settings: Any) -> CounterfactualReplayBuffer:
         """One for dictionaries, if observations are."""
         space = settings.get("observation_space", args[1] if len(args) > 1 else None)
@@ -53,20 +56,35 @@ class CounterfactualReplayBuffer(ReplayBuffer):
             # Its states are those of a machine that is no longer followed from the next episode on.
             return
         super().add(obs, next_obs, action, reward, done, infos)
-        ended = [bool(over) and not info.get("TimeLimit.truncated", False) for over, info in zip(done, infos)]
-        others = [
-            self.counterfactuals.expand(_row(obs, i), _row(next_obs, i), ended[i], info) for i, info in enumerate(infos)
-        ]
-        for number in range(max(map(len, others))):
-            before, after, rewards, ends = [], [], [], []
-            for i, found in enumerate(others):
-                # An environment that has fewer repeats what happened.
-                one = found[number] if number < len(found) else None
-                before.append(one.before if one else _row(obs, i))
-                after.append(one.after if one else _row(next_obs, i))
-                rewards.append(one.reward if one else float(reward[i]))
-                ends.append(one.terminated if one else ended[i])
-            super().add(_rows(before), _rows(after), action, np.array(rewards), np.array(ends), [{} for _ in infos])
+        ended = np.array([bool(over) and not info.get("TimeLimit.truncated", False) for over, info in zip(done, infos)])
+        encoder = self.counterfactuals.encoder
+        steps = self.counterfactuals.steps(*encoder.read_batch(obs), ended, infos)
+        # An environment that has fewer repeats what happened, which stands first.
+        steps.rewards[:, 0], steps.over[:, 0] = reward, ended
+        most = int(steps.other.sum(axis=1).max())
+        chosen = np.argsort(~steps.other, axis=1, kind="stable")[:, :most]
+        chosen[~np.take_along_axis(steps.other, chosen, axis=1)] = 0
+        # Experiences go before environments, as the buffer has them.
+        environments = np.arange(len(infos))[None]
+        chosen = chosen.T
+        at = (self.pos + np.arange(most)) % self.buffer_size
+        self._put(self.observations, at, encoder.replace_batch(obs, steps.states[environments, chosen], steps.seen[environments, chosen]))
+        after = encoder.replace_batch(next_obs, steps.next_states[environments, chosen], steps.next_seen[environments, chosen])
+        self._put(self.next_observations, at, after)
+        self.actions[at] = np.reshape(action, (self.n_envs, self.action_dim))
+        self.rewards[at] = steps.rewards[environments, chosen]
+        self.dones[at] = steps.over[environments, chosen]
+        self.timeouts[at] = 0.0
+        self.full = self.full or self.pos + most >= self.buffer_size
+        self.pos = (self.pos + most) % self.buffer_size
+
+    def _put(self, kept: Any, at: Any, observations: Any) -> None:
+        """Writes observations, or each of their entries, to places of the buffer."""
+        if isinstance(kept, dict):
+            for key, rows in kept.items():
+                self._put(rows, at, observations[key])
+        else:
+            kept[at] = np.reshape(observations, (len(at), *kept.shape[1:]))
 
 
 class CounterfactualDictReplayBuffer(CounterfactualReplayBuffer, DictReplayBuffer):
@@ -158,15 +176,3 @@ class JointLoop(BaseCallback):
             buffer.counterfactuals = buffer.counterfactuals.with_machine(machine)
         if self.verbose:
             print(f"step {self.num_timesteps}: {len(self.traces)} counterexamples, {machine!r}")
-
-
-def _row(observations: Any, i: int) -> Any:
-    """The observation of one environment."""
-    return {key: value[i] for key, value in observations.items()} if isinstance(observations, dict) else observations[i]
-
-
-def _rows(observations: list[Any]) -> Any:
-    """The observations of all environments."""
-    if isinstance(observations[0], dict):
-        return {key: np.stack([row[key] for row in observations]) for key in observations[0]}
-    return np.stack(observations)

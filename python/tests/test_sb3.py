@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from typing import Any
 
@@ -118,6 +119,50 @@ def test_every_off_policy_algorithm_takes_them(algorithm: Any, observation: Any,
     states = sample.observations["machine"] if observation == "dict" else sample.observations[:, 5:9]
     assert states[:, :2].sum(0).min() > 5, "states that the policy was never in, too"
     assert pickle.loads(pickle.dumps(buffer)).pos == buffer.pos
+
+
+@pytest.mark.parametrize("observation", ["dict", "flat"])
+def test_the_buffer_keeps_what_each_environment_would_have_seen(observation: Any) -> None:
+    """Also round its end, and where environments have different numbers of experiences."""
+
+    def rows(observations: Any) -> Any:
+        return np.concatenate([observations[key] for key in sorted(observations)], axis=-1) if isinstance(observations, dict) else observations
+
+    env: Any = DummyVecEnv([lambda: MachineWrapper(Errands(keys=True), KEYS, observation=observation, reward=lambda a, b: a - b)] * 3)
+    made = counterfactual(env)["replay_buffer_kwargs"]
+    buffer = CounterfactualReplayBuffer(3 * 31, env.observation_space, env.action_space, "cpu", n_envs=3, **made)
+    counterfactuals, random = made["counterfactuals"], np.random.default_rng(3)
+    env.seed(5)
+    before, at, numbers = env.reset(), 0, set()
+    for _ in range(60):
+        action = random.integers(2, size=3)
+        begun, reward, done, infos = env.step(action)
+        after = copy.deepcopy(begun)
+        for ended_one in np.flatnonzero(done):
+            last = infos[ended_one]["terminal_observation"]
+            for part, row in [(after[k], last[k]) for k in last] if observation == "dict" else [(after, last)]:
+                part[ended_one] = row
+        buffer.add(before, after, action, reward, done, infos)
+        lists = []
+        for i, info in enumerate(infos):
+            ended = bool(done[i]) and not info["TimeLimit.truncated"]
+            here, there = ({k: v[i] for k, v in x.items()} if observation == "dict" else x[i] for x in (before, after))
+            found = [(one.before, one.after, one.reward, one.terminated) for one in counterfactuals.expand(here, there, ended, info)]
+            lists.append(([(here, there, float(reward[i]), ended)], found))
+        numbers.add(tuple(len(found) for _, found in lists))
+        for number in range(1 + max(len(found) for _, found in lists)):
+            place = (at + number) % 31
+            for i, (own, found) in enumerate(lists):
+                expected = ([*own, *found, *(20 * own)])[number]
+                kept = ({k: v[place, i] for k, v in x.items()} if observation == "dict" else x[place, i] for x in (buffer.observations, buffer.next_observations))
+                for found_there, wanted in zip(kept, expected):
+                    assert (rows(found_there) == rows(wanted)).all()
+                assert buffer.rewards[place, i] == pytest.approx(expected[2]) and int(buffer.actions[place, i].item()) == action[i]
+                assert bool(buffer.dones[place, i] * (1 - buffer.timeouts[place, i])) == expected[3]
+        at = (at + 1 + max(len(found) for _, found in lists)) % 31
+        assert buffer.pos == at
+        before = begun
+    assert buffer.full and any(len(set(some)) > 1 for some in numbers)
 
 
 def test_counterfactual_experience_helps() -> None:

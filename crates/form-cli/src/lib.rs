@@ -1,6 +1,7 @@
 //! The commands of the binary `form`: one file per subcommand, each a thin layer over the libraries.
 //!
-//! Two features, on by default, are commands that the Python package does without: `experiments` (`reproduce`, `bench`) and `screen` (`play`).
+//! Three features, on by default, are commands that the Python package does without: `experiments` (`reproduce`, `bench`), `screen` (`play`)
+//! and `shell` (`completions`, `man`).
 //!
 //! [`main_with`] is the whole API: the binary and the Python package call it. A process may call it once, because it takes over Ctrl-C,
 //! standard input and the thread pool.
@@ -8,6 +9,7 @@
 #[cfg(feature = "experiments")]
 mod bench;
 mod check;
+#[cfg(feature = "shell")]
 mod completions;
 mod convert;
 mod diff;
@@ -18,6 +20,7 @@ mod ground;
 mod help;
 mod input;
 mod learn;
+#[cfg(feature = "shell")]
 mod man;
 mod output;
 #[cfg(feature = "screen")]
@@ -74,7 +77,9 @@ enum Command {
     #[cfg(feature = "experiments")]
     Bench(bench::Args),
     Doctor(doctor::Args),
+    #[cfg(feature = "shell")]
     Completions(completions::Args),
+    #[cfg(feature = "shell")]
     Man(man::Args),
 }
 
@@ -136,7 +141,9 @@ fn run(command: &Command) -> u8 {
         #[cfg(feature = "experiments")]
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
+        #[cfg(feature = "shell")]
         Command::Completions(args) => completions::run(args),
+        #[cfg(feature = "shell")]
         Command::Man(args) => man::run(args),
     };
     match result {

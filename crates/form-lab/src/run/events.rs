@@ -13,54 +13,68 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use prost::Message;
 
 use crate::atomic_files::{append, cannot};
 
 const PREFIX: &str = "events.out.tfevents.";
 /// The first record of a file; session events need version 2.
 const VERSION: &str = "brain.Event:2";
-const SESSION_STARTS: i32 = 1;
+const SESSION_STARTS: u64 = 1;
 
-#[derive(Clone, PartialEq, Message)]
-struct Event {
-    #[prost(double, tag = "1")]
-    wall_time: f64,
-    #[prost(int64, tag = "2")]
-    step: i64,
-    #[prost(oneof = "What", tags = "3, 5, 7")]
-    what: Option<What>,
+/// What an event says besides its time and step: a field of `Event`, by its number.
+enum What<'a> {
+    FileVersion(&'a str),
+    /// A message with a field 1 for every scalar.
+    Summary(Vec<u8>),
+    /// A message whose field 1 is the status.
+    SessionLog(u64),
 }
 
-#[derive(Clone, PartialEq, prost::Oneof)]
-enum What {
-    #[prost(string, tag = "3")]
-    FileVersion(String),
-    #[prost(message, tag = "5")]
-    Summary(Summary),
-    #[prost(message, tag = "7")]
-    SessionLog(SessionLog),
+/// An `Event`.
+fn event(wall_time: f64, step: i64, what: &What<'_>) -> Vec<u8> {
+    let mut message = field(1, 1);
+    message.extend(wall_time.to_le_bytes());
+    // Zero is what a field that is not there says.
+    if step != 0 {
+        message.extend(field(2, 0));
+        message.extend(varint(step as u64));
+    }
+    message.extend(match what {
+        What::FileVersion(version) => bytes(3, version.as_bytes()),
+        What::Summary(values) => bytes(5, values),
+        What::SessionLog(status) => bytes(7, &[field(1, 0), varint(*status)].concat()),
+    });
+    message
 }
 
-#[derive(Clone, PartialEq, Message)]
-struct Summary {
-    #[prost(message, repeated, tag = "1")]
-    value: Vec<Value>,
+/// A scalar, as a field of `Summary`: its tag, and its value, which is written even if zero.
+fn scalar(tag: &str, value: f32) -> Vec<u8> {
+    let mut message = bytes(1, tag.as_bytes());
+    message.extend(field(2, 5));
+    message.extend(value.to_le_bytes());
+    bytes(1, &message)
 }
 
-#[derive(Clone, PartialEq, Message)]
-struct Value {
-    #[prost(string, tag = "1")]
-    tag: String,
-    /// A member of a `oneof` in the original: written even if zero.
-    #[prost(float, optional, tag = "2")]
-    simple_value: Option<f32>,
+/// What a field begins with: its number and its wire type, 0 for a variable-length integer, 1 and 5 for eight and four bytes, 2 for
+/// a length and as many bytes.
+fn field(number: u64, wire: u64) -> Vec<u8> {
+    varint(number << 3 | wire)
 }
 
-#[derive(Clone, PartialEq, Message)]
-struct SessionLog {
-    #[prost(int32, tag = "1")]
-    status: i32,
+/// A field of so many bytes.
+fn bytes(number: u64, data: &[u8]) -> Vec<u8> {
+    [&field(number, 2)[..], &varint(data.len() as u64), data].concat()
+}
+
+/// Seven bits to a byte, the lowest first, with a mark on all but the last.
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut found = Vec::new();
+    while value >= 0x80 {
+        found.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    found.push(value as u8);
+    found
 }
 
 /// An event file that scalars are appended to.
@@ -88,22 +102,12 @@ impl EventFile {
             .open(&path)
             .map_err(|error| cannot("write", &path, error))?;
         let mut events = Self { path, file };
-        events.write(&Event {
-            wall_time: now,
-            step: 0,
-            what: Some(What::FileVersion(VERSION.to_owned())),
-        })?;
+        events.write(&event(now, 0, &What::FileVersion(VERSION)))?;
         let first = match resumed_after {
             Some(iteration) => step(iteration)?.saturating_add(1),
             None => 0,
         };
-        events.write(&Event {
-            wall_time: now,
-            step: first,
-            what: Some(What::SessionLog(SessionLog {
-                status: SESSION_STARTS,
-            })),
-        })?;
+        events.write(&event(now, first, &What::SessionLog(SESSION_STARTS)))?;
         Ok(events)
     }
 
@@ -128,22 +132,15 @@ impl EventFile {
         iteration: u64,
         scalars: impl IntoIterator<Item = (&'a str, f64)>,
     ) -> Result<()> {
-        let value = scalars.into_iter().map(|(tag, value)| Value {
-            tag: tag.to_owned(),
-            simple_value: Some(value as f32),
-        });
-        self.write(&Event {
-            wall_time,
-            step: step(iteration)?,
-            what: Some(What::Summary(Summary {
-                value: value.collect(),
-            })),
-        })
+        let values = (scalars.into_iter())
+            .flat_map(|(tag, value)| scalar(tag, value as f32))
+            .collect();
+        self.write(&event(wall_time, step(iteration)?, &What::Summary(values)))
     }
 
-    fn write(&mut self, event: &Event) -> Result<()> {
+    fn write(&mut self, event: &[u8]) -> Result<()> {
         // In one write: a reader never sees a torn record, only an unfinished last one.
-        append(&mut self.file, &self.path, &record(&event.encode_to_vec()))
+        append(&mut self.file, &self.path, &record(event))
     }
 }
 
