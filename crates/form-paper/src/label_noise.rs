@@ -1,7 +1,8 @@
 //! The joint loop with wrong labels: whether the machine of the task is learnt, and the success then. Not in the paper.
 //!
 //! In every training step each true atom is missed with a probability, and with the same probability a wrong one is observed. Once with
-//! a tolerance, once without; by the method that explores from object to object, and by one policy per machine state.
+//! a tolerance, once without: the machine learnt by exploring from object to object, one policy per state trained with that machine, and both
+//! learnt together.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,24 +20,47 @@ use serde::{Deserialize, Serialize};
 use crate::raw_data::{TABLES, make_missing};
 use crate::unknown_tasks::{is_equivalent, median_and_largest};
 
-/// Each with the most steps of a run: one that has taken as many is over.
-const METHODS: [(Method, u64); 2] = [(Method::ReachAvoid, 400_000), (Method::Form, 1_500_000)];
+/// How machine and policies are learnt, with the most steps of a run, and with values of `learning.tolerate`.
+const WAYS: [(Way, u64, &[&str]); 3] = [
+    (Way::Explore, 400_000, &["auto", "0"]),
+    (Way::ExploreThenTrain, 4_000_000, &["auto"]),
+    (Way::Together, 1_200_000, &["auto", "0"]),
+];
 const TASKS: [&str; 2] = ["all-yellow", "green-but-one"];
 /// Percent of the steps in which an atom is missed, and in which one is added.
 const RATES: [u32; 2] = [1, 2];
-/// Values of `learning.tolerate`.
-const TOLERANCES: [&str; 2] = ["auto", "0"];
 /// Maps per run.
 const MAPS: usize = 10;
 /// Episodes per evaluation.
 const EPISODES: usize = 500;
 const RAW: &str = "runs.jsonl";
 
+/// How machine and policies are learnt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// The machine by exploring, with the reach-avoid policy.
+    Explore,
+    /// The same, then one policy per state with that machine.
+    ExploreThenTrain,
+    /// One policy per state, and the machine from their episodes.
+    Together,
+}
+
+impl Way {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Explore => "reach-avoid",
+            Self::ExploreThenTrain => "reach-avoid, then one policy per state",
+            Self::Together => "form",
+        }
+    }
+}
+
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoisyRun {
-    /// The method.
-    pub method: String,
+    /// How machine and policies were learnt.
+    pub way: String,
     /// The task.
     pub task: String,
     /// Percent of the steps in which an atom is missed, and in which one is added.
@@ -79,7 +103,7 @@ pub struct NoisyRuns {
 /// One run to make.
 #[derive(Clone, Copy)]
 struct Planned {
-    method: Method,
+    way: Way,
     most_steps: u64,
     task: &'static str,
     percent: u32,
@@ -90,7 +114,7 @@ struct Planned {
 impl Planned {
     fn is(&self, run: &NoisyRun) -> bool {
         (self.task, self.percent, self.tolerate) == (&run.task, run.percent, &run.tolerate)
-            && (self.method.as_str(), self.seed) == (&run.method, run.seed)
+            && (self.way.as_str(), self.seed) == (&run.way, run.seed)
     }
 }
 
@@ -109,7 +133,7 @@ impl NoisyRuns {
             if let Some(run) = &run {
                 say(&format!(
                     "{}, {}, {} %, tolerate {}, seed {}: {} after {} steps and {:.0} s, machine of the task: {}, success {:.1} %",
-                    run.method,
+                    run.way,
                     run.task,
                     run.percent,
                     run.tolerate,
@@ -135,26 +159,26 @@ impl NoisyRuns {
     /// One run; nothing if it was interrupted.
     fn make(&self, planned: &Planned) -> Result<Option<NoisyRun>> {
         let task = Arc::new(Task::builtin(planned.task)?);
-        let mut config = RunConfig::new(planned.task, planned.method, Preset::Fast);
-        config.seed = planned.seed;
-        config.layouts = MAPS;
-        config.label_noise = f64::from(planned.percent) / 100.0;
-        config.set("learning.tolerate", planned.tolerate)?;
-        config.set("learning.time_limit", "60")?;
         let start = Instant::now();
-        let envs = GridEnvFactory::of(task.clone(), &config);
-        let mut trainer = Trainer::new(config, envs, self.interrupt.clone())?;
-        let mut stopped = None;
-        while trainer.state().stop_cause.is_none() && trainer.state().steps < planned.most_steps {
-            match trainer.iterate() {
-                Ok(Some(_)) => {}
-                Ok(None) => return Ok(None),
-                // Without a tolerance: traces that contradict each other.
-                Err(error) => {
-                    stopped = Some(error.to_string());
-                    break;
-                }
-            }
+        let method = match planned.way {
+            Way::Together => Method::Form,
+            Way::Explore | Way::ExploreThenTrain => Method::ReachAvoid,
+        };
+        let Some((mut trainer, mut stopped)) = self.train(planned, &task, method, None)? else {
+            return Ok(None);
+        };
+        let explored = (trainer.state()).steps_to_final_machine;
+        let mut steps = trainer.state().steps;
+        let machines = trainer.state().relearnings;
+        let traces = trainer.state().traces;
+        if planned.way == Way::ExploreThenTrain {
+            let machine = Some(trainer.machine().to_string());
+            let trained = self.train(planned, &task, Method::Handcrafted, machine)?;
+            let Some(trained) = trained else {
+                return Ok(None);
+            };
+            (trainer, stopped) = trained;
+            steps += trainer.state().steps;
         }
         let seconds = start.elapsed().as_secs_f64();
         let mut success = |split| {
@@ -171,16 +195,16 @@ impl NoisyRuns {
         let state = trainer.state();
         let cause = state.stop_cause.as_ref().map(form_lab::StopCause::as_str);
         Ok(Some(NoisyRun {
-            method: planned.method.as_str().to_owned(),
+            way: planned.way.as_str().to_owned(),
             task: planned.task.to_owned(),
             percent: planned.percent,
             tolerate: planned.tolerate.to_owned(),
             seed: planned.seed,
             stopped: stopped.unwrap_or_else(|| cause.unwrap_or("out of steps").to_owned()),
-            steps_to_final_machine: state.steps_to_final_machine,
-            steps: state.steps,
-            machines: state.relearnings,
-            traces: state.traces,
+            steps_to_final_machine: explored,
+            steps,
+            machines,
+            traces,
             equivalent: is_equivalent(trainer.machine(), &task)?,
             success: training,
             held_out,
@@ -188,16 +212,45 @@ impl NoisyRuns {
             seconds,
         }))
     }
+
+    /// Trains until the run stops or has taken all its steps, with a machine that is learnt or this one; with the mistake that ended it, if
+    /// one did. Nothing if it was interrupted.
+    fn train(
+        &self,
+        planned: &Planned,
+        task: &Arc<Task>,
+        method: Method,
+        machine: Option<String>,
+    ) -> Result<Option<(Trainer<GridEnvFactory>, Option<String>)>> {
+        let mut config = RunConfig::new(planned.task, method, Preset::Fast);
+        config.seed = planned.seed;
+        config.layouts = MAPS;
+        config.label_noise = f64::from(planned.percent) / 100.0;
+        config.machine = machine;
+        config.set("learning.tolerate", planned.tolerate)?;
+        config.set("learning.time_limit", "10")?;
+        let envs = GridEnvFactory::of(task.clone(), &config);
+        let mut trainer = Trainer::new(config, envs, self.interrupt.clone())?;
+        while trainer.state().stop_cause.is_none() && trainer.state().steps < planned.most_steps {
+            match trainer.iterate() {
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(None),
+                // Without a tolerance: traces that contradict each other.
+                Err(error) => return Ok(Some((trainer, Some(error.to_string())))),
+            }
+        }
+        Ok(Some((trainer, None)))
+    }
 }
 
 fn plan(seeds: u64) -> Vec<Planned> {
     let mut plan = Vec::new();
-    for (method, most_steps) in METHODS {
-        for tolerate in TOLERANCES {
+    for (way, most_steps, tolerances) in WAYS {
+        for tolerate in tolerances {
             for task in TASKS {
                 for percent in RATES {
                     plan.extend((1..=seeds).map(|seed| Planned {
-                        method,
+                        way,
                         most_steps,
                         task,
                         percent,
@@ -237,7 +290,7 @@ pub fn noisy_runs_table(runs: &[NoisyRun], seeds: u64) -> String {
         let lowest = of.iter().map(|run| run.success).reduce(f64::min);
         text += &format!(
             "| {} | {} | {} % | {} | {} | {} | {:.1} % | {:.1} % | {:.1} % | {:.1} % | {} | {} | {} | {} |\n",
-            planned.method.as_str(),
+            planned.way.as_str(),
             planned.task,
             planned.percent,
             planned.tolerate,
@@ -256,11 +309,11 @@ pub fn noisy_runs_table(runs: &[NoisyRun], seeds: u64) -> String {
     text += &format!(
         "\nIn every training step each true atom is missed with the probability of the second column, and with the same probability an atom \
          is added that need not be true. Success is measured with true labels, in {EPISODES} episodes per run on the maps of the training and \
-         as many on held-out ones; the best possible is 100 %. Runs are over after {} (reach-avoid) and {} steps (form). Reach-avoid is told where objects stand, \
-         and with a tolerance repeats every walk until its observations are agreed on. \
+         as many on held-out ones; the best possible is 100 %. Runs are over after {} steps (reach-avoid), {} (one policy per state with the machine that reach-avoid has learnt) \
+         and {} (form). Reach-avoid is told where objects stand, and with a tolerance repeats every walk until its observations are agreed on. \
          Machines, steps and seconds are medians, with the largest in brackets. Without a tolerance (0) a run ends where traces contradict \
          each other, or where no machine within the limits is consistent with them.\n",
-        METHODS[0].1, METHODS[1].1,
+        WAYS[0].1, WAYS[1].1, WAYS[2].1,
     );
     text
 }

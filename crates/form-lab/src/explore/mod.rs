@@ -223,17 +223,20 @@ impl<W: Worlds> Exploration<W> {
                 false => walks.last().map(|walked| walked.trace.clone()),
                 true => self.agreed(&mut walks, first, random, &go_on)?,
             };
-            let Some(trace) = trace else {
-                continue;
-            };
-            let number = self.add(&trace);
-            if self.queries.is_some() {
-                match self.ask_further(&trace, number)? {
-                    true => break,
-                    false => continue,
+            let found = match trace {
+                None => self.state.shrinking.in_vain(&self.traces),
+                Some(trace) => {
+                    let number = self.add(&trace);
+                    if self.queries.is_some() {
+                        match self.ask_further(&trace, number)? {
+                            true => break,
+                            false => continue,
+                        }
+                    }
+                    self.counterexample(&trace, number)
                 }
-            }
-            if let Some(found) = self.counterexample(&trace, number) {
+            };
+            if let Some(found) = found.filter(|_| self.queries.is_none()) {
                 if let Some(walked) = walks.last_mut() {
                     walked.episode.counterexample = Some(self.traces[found].clone());
                 }
