@@ -193,7 +193,13 @@ pub fn run(args: &Args) -> Result<Answer> {
         }
         true => (owned(&data)?, &as_lifted),
     };
+    let distinct = data.traces().len();
     let (data, held_out) = holdout::split(data, args.holdout.unwrap_or(0.0));
+    if args.holdout.is_some() && held_out.is_empty() && distinct > 0 {
+        bail!(
+            "--holdout keeps none of the {distinct} distinct traces back: ask for a larger share"
+        );
+    }
     let contradictions = data.contradictions();
     if let Some(first) = contradictions.first()
         && args.tolerate.is_none()

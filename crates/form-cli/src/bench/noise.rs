@@ -9,6 +9,7 @@ use form_env::{Random, Stream, Task, generator};
 use form_learn::{LearnOutcome, Learner, Limits, Options, Tolerance};
 use rand::RngExt;
 use rand::seq::IndexedRandom;
+use rayon::prelude::*;
 
 use super::learn::problem;
 use super::{Benchmark, Row, middle};
@@ -63,59 +64,85 @@ fn flipped(name: &str) -> Result<Row> {
     let percent: usize = percent.parse()?;
     let auto = parts.next() == Some("auto");
     let task = Task::builtin(task)?;
-    let (mut seconds, mut figures, mut exact, mut proven) = (Vec::new(), 0, 0, 0);
-    for seed in SEEDS {
-        let (signature, mut traces) = problem(name, seed)?;
-        let mut random = generator(seed, Stream::Other(0));
-        let number = (traces.len() * percent).div_ceil(100);
-        let flipped = flip(&mut traces, number, &mut random);
-        let start = Instant::now();
-        let mut learner = Learner::new(&signature, &Options::default());
-        // The first line of each distinct trace.
-        let mut lines: Vec<Vec<usize>> = Vec::new();
-        let mut numbers: std::collections::HashMap<&Trace, usize> =
-            std::collections::HashMap::new();
-        for (line, trace) in traces.iter().enumerate() {
-            match learner.add(trace) {
-                Some(_) => {
-                    numbers.insert(trace, lines.len());
-                    lines.push(vec![line]);
-                }
-                None => lines[numbers[trace]].push(line),
-            }
-        }
-        let limits = Limits {
-            time: Some(LIMIT),
-            ..Limits::default()
-        };
-        let tolerance = match auto {
-            true => Tolerance::Auto,
-            false => Tolerance::AtMost(number as u64),
-        };
-        let learnt = learner.learn_tolerant(tolerance, &limits)?;
-        seconds.push(start.elapsed().as_secs_f64());
-        proven += usize::from(matches!(learnt.outcome, LearnOutcome::Minimal(_)));
-        let suspects: BTreeSet<usize> = (learnt.suspects.iter())
-            .flat_map(|suspect| lines[suspect.trace].iter().copied())
-            .collect();
-        exact += usize::from(suspects == flipped);
-        if let Some(learnt) = learnt.outcome.learnt() {
-            let options = CompareOptions {
-                observations: Observations::Single,
-                rewards: false,
-                ..CompareOptions::default()
-            };
-            let bound = learnt.machine.bind(&signature)?;
-            let same = compare(task.truth(), &bound, &options)?;
-            figures += usize::from(matches!(same, Comparison::Equivalent { .. }));
-        }
-    }
+    // One seed per core.
+    let judged: Vec<Judged> = (SEEDS.into_par_iter())
+        .map(|seed| judged(name, &task, percent, auto, seed))
+        .collect::<Result<_>>()?;
+    let count = |is: fn(&Judged) -> bool| judged.iter().filter(|one| is(one)).count();
+    let (proven, figures) = (count(|one| one.proven), count(|one| one.figure));
+    let exact = count(|one| one.exact);
+    let seconds: Vec<f64> = judged.iter().map(|one| one.seconds).collect();
     let (seeds, slowest) = (seconds.len(), seconds.iter().copied().fold(0.0, f64::max));
+    let quick = seconds.iter().filter(|taken| **taken <= 10.0).count();
     Ok(Row {
         note: Some(format!(
-            "of {seeds}: proven {proven}, the machine of the figure {figures}, exactly the wrong traces {exact}; slowest {slowest:.2} s"
+            "of {seeds}: proven {proven}, the machine of the figure {figures}, exactly the wrong traces {exact}; slowest {slowest:.2} s, within 10 s {quick}"
         )),
         ..Row::new(name, middle(seconds), "s")
+    })
+}
+
+/// What was learnt from the traces of one seed.
+struct Judged {
+    seconds: f64,
+    proven: bool,
+    /// Whether the machine is that of the figure.
+    figure: bool,
+    /// Whether the suspects are the flipped traces.
+    exact: bool,
+}
+
+/// Learns from the traces of one seed.
+fn judged(name: &str, task: &Task, percent: usize, auto: bool, seed: u64) -> Result<Judged> {
+    let (signature, mut traces) = problem(name, seed)?;
+    let mut random = generator(seed, Stream::Other(0));
+    let number = (traces.len() * percent).div_ceil(100);
+    let flipped = flip(&mut traces, number, &mut random);
+    let start = Instant::now();
+    let mut learner = Learner::new(&signature, &Options::default());
+    // The first line of each distinct trace.
+    let mut lines: Vec<Vec<usize>> = Vec::new();
+    let mut numbers: std::collections::HashMap<&Trace, usize> = std::collections::HashMap::new();
+    for (line, trace) in traces.iter().enumerate() {
+        match learner.add(trace) {
+            Some(_) => {
+                numbers.insert(trace, lines.len());
+                lines.push(vec![line]);
+            }
+            None => lines[numbers[trace]].push(line),
+        }
+    }
+    let limits = Limits {
+        time: Some(LIMIT),
+        ..Limits::default()
+    };
+    let tolerance = match auto {
+        true => Tolerance::Auto,
+        false => Tolerance::AtMost(number as u64),
+    };
+    let learnt = learner.learn_tolerant(tolerance, &limits)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let proven = matches!(learnt.outcome, LearnOutcome::Minimal(_));
+    let suspects: BTreeSet<usize> = (learnt.suspects.iter())
+        .flat_map(|suspect| lines[suspect.trace].iter().copied())
+        .collect();
+    let exact = suspects == flipped;
+    let mut figure = false;
+    if let Some(learnt) = learnt.outcome.learnt() {
+        let options = CompareOptions {
+            observations: Observations::Single,
+            rewards: false,
+            ..CompareOptions::default()
+        };
+        let bound = learnt.machine.bind(&signature)?;
+        let same = compare(task.truth(), &bound, &options)?;
+        figure = matches!(same, Comparison::Equivalent { .. });
+    }
+    Ok(Judged {
+        seconds,
+        proven,
+        figure,
+        exact,
     })
 }
 

@@ -113,12 +113,6 @@ impl RunConfig {
                 self.label_noise
             );
         }
-        let tolerant = self.learning.tolerance().is_some();
-        if self.method == Method::ReachAvoid && (tolerant || self.label_noise > 0.0) {
-            bail!(
-                "label_noise and learning.tolerate do not go with the method reach-avoid, which explores by what it has seen without doubt"
-            );
-        }
         Ok(())
     }
 

@@ -76,6 +76,8 @@ pub(crate) struct EpisodePlan {
     pub(crate) only_probe: bool,
     /// Whether the walk is over as soon as something else is observed.
     pub(crate) exactly: bool,
+    /// The most objects that are visited.
+    pub(crate) most: Option<usize>,
 }
 
 impl EpisodePlan {
@@ -96,6 +98,14 @@ impl EpisodePlan {
             detours: Some(0),
             only_probe: !can_accept,
             ..Self::default()
+        }
+    }
+
+    /// The plan with this number of objects at most.
+    pub(crate) fn at_most(self, objects: usize) -> Self {
+        Self {
+            most: Some(objects),
+            ..self
         }
     }
 

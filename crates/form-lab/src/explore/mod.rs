@@ -3,8 +3,9 @@
 //! A walk visits objects one after the other, each reached by the reach-avoid policy, and ends as a trace. While no goal is known,
 //! walks wander. `shrinking` finds out what it took to reach a goal or a dead end. With a machine, `hypotheses` holds what the traces leave
 //! open and probes it. `queries` takes over where the learner has no machine in time. `explorer` chooses, `walk` carries the choice out in a
-//! world.
+//! world. Where labels may be wrong, a walk is repeated until there is `agreement`.
 
+mod agreement;
 mod explorer;
 mod hypotheses;
 mod queries;
@@ -17,10 +18,11 @@ use anyhow::{Result, bail};
 use form_core::{Atom, BoundMachine, Kind, Machine, Trace};
 use form_env::{Random, Worlds};
 use form_learn::learnable_atoms;
-use form_rl::{Navigator, ReachAvoidPolicy};
+use form_rl::{LabelNoise, Navigator, ReachAvoidPolicy};
 
 pub(crate) use self::explorer::ExplorationState;
 
+use self::agreement::{Agreement, MOST_REPETITIONS};
 use self::explorer::{EpisodePlan, Explorer};
 use self::queries::{Queries, QueryState, Wanted};
 use self::walk::{Walked, Walker};
@@ -28,6 +30,9 @@ use crate::config::{ExplorationChoice, ExplorationConfig, RunConfig};
 
 /// After how many different dead ends without a goal queries begin.
 const MANY_DEAD_ENDS: usize = 100;
+
+/// The most objects that a walk visits where labels may be wrong: it is repeated.
+const MOST_OBJECTS: usize = 24;
 
 /// The exploration of a run, in a world of its own.
 #[derive(Debug)]
@@ -44,12 +49,23 @@ pub(crate) struct Exploration<W> {
     queries: Option<Queries>,
     /// The machine that the run goes on with.
     published: Machine,
+    /// Whether labels may be wrong.
+    doubts: bool,
+}
+
+/// The labels of an exploration.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Labels {
+    /// Wrong ones that are made, for experiments.
+    pub(crate) noise: Option<LabelNoise>,
+    /// Whether they may be wrong, so that walks are repeated.
+    pub(crate) doubts: bool,
 }
 
 impl<W: Worlds> Exploration<W> {
     /// Begins in this world, or resumes with the machine, the traces and the state of before.
     pub(crate) fn new(
-        config: &ExplorationConfig,
+        (config, labels): (&ExplorationConfig, Labels),
         policy: &Arc<ReachAvoidPolicy>,
         worlds: W,
         machine: (&Arc<BoundMachine>, bool),
@@ -66,7 +82,7 @@ impl<W: Worlds> Exploration<W> {
         let queries = (state.queries.clone()).map(|state| Queries::new(state, &traces, language));
         let choice = choice(config, queries.as_ref());
         let mut exploration = Self {
-            walker: Walker::new(Navigator::new(policy)),
+            walker: Walker::new(Navigator::new(policy), labels.noise, labels.doubts),
             explorer: Explorer::new(choice, machine, &vocabulary, &traces),
             config: config.clone(),
             worlds,
@@ -75,6 +91,7 @@ impl<W: Worlds> Exploration<W> {
             state,
             queries,
             published: machine.0.machine().clone(),
+            doubts: labels.doubts,
         };
         exploration.follow_queries()?;
         Ok(exploration)
@@ -174,49 +191,97 @@ impl<W: Worlds> Exploration<W> {
         random: &mut Random,
         go_on: impl Fn() -> bool,
     ) -> Result<Vec<Walked>> {
-        let mut walks = Vec::new();
-        for number in (first..).take(self.config.episodes) {
-            if !go_on() {
-                break;
-            }
+        let mut walks: Vec<Walked> = Vec::new();
+        while walks.len() < self.config.episodes && go_on() {
             if self.queries.is_none() && self.is_lost() {
                 self.begin_queries()?;
             }
-            self.worlds.start(0, number)?;
+            self.worlds.start(0, first + walks.len() as u64)?;
             let (state, traces, queries) = (&mut self.state, &self.traces, &mut self.queries);
-            let mut walked = self.walker.walk(
+            let doubts = self.doubts;
+            let walked = self.walker.walk(
                 &mut self.worlds,
                 &mut self.explorer,
                 random,
                 |explorer, observations, random| {
                     let queries = queries.as_mut().filter(|_| !state.shrinking.is_active());
                     let wanted = queries.map(|queries| queries.walk(random));
-                    match (wanted, explorer.can_accept()) {
+                    let plan = match (wanted, explorer.can_accept()) {
                         (Some(Wanted::Exactly(word)), _) => EpisodePlan::query(word),
                         (Some(Wanted::Trial(word)), accepts) => EpisodePlan::trial(word, accepts),
                         (Some(Wanted::Varied), true) => EpisodePlan::varied(),
                         _ => explorer.plan(state, traces, observations, random),
+                    };
+                    match doubts {
+                        true => plan.at_most(MOST_OBJECTS),
+                        false => plan,
                     }
                 },
             )?;
-            let number = self.add(&walked.trace);
-            let found = match self.queries.is_some() {
-                true => {
-                    if self.ask_further(&walked.trace, number)? {
-                        walks.push(walked);
-                        break;
-                    }
-                    None
-                }
-                false => self.counterexample(&walked.trace, number),
-            };
-            walked.episode.counterexample = found.map(|number| self.traces[number].clone());
             walks.push(walked);
-            if found.is_some() {
+            let trace = match self.doubts {
+                false => walks.last().map(|walked| walked.trace.clone()),
+                true => self.agreed(&mut walks, first, random, &go_on)?,
+            };
+            let found = match trace {
+                None => self.state.shrinking.in_vain(&self.traces),
+                Some(trace) => {
+                    let number = self.add(&trace);
+                    if self.queries.is_some() {
+                        match self.ask_further(&trace, number)? {
+                            true => break,
+                            false => continue,
+                        }
+                    }
+                    self.counterexample(&trace, number)
+                }
+            };
+            if let Some(found) = found.filter(|_| self.queries.is_none()) {
+                if let Some(walked) = walks.last_mut() {
+                    walked.episode.counterexample = Some(self.traces[found].clone());
+                }
                 break;
             }
         }
         Ok(walks)
+    }
+
+    /// The trace of the last walk that repetitions of it agree on, if they do. Without a goal, walks that nothing ended tell nothing.
+    fn agreed(
+        &mut self,
+        walks: &mut Vec<Walked>,
+        first: u64,
+        random: &mut Random,
+        go_on: impl Fn() -> bool,
+    ) -> Result<Option<Trace>> {
+        let Some(last) = walks.last() else {
+            return Ok(None);
+        };
+        let tells = self.knows_goal() || last.trace.kind() != Kind::Incomplete;
+        let objects = last.visited.clone();
+        if !tells || objects.is_empty() {
+            return Ok(None);
+        }
+        if let Some(known) = self.traces.iter().find(|known| known.steps() == objects) {
+            return Ok(Some(known.clone()));
+        }
+        let mut agreement = Agreement::default();
+        for _ in 0..MOST_REPETITIONS {
+            if !go_on() {
+                break;
+            }
+            self.worlds.start(0, first + walks.len() as u64)?;
+            let plan = EpisodePlan::query(objects.clone());
+            let (worlds, explorer) = (&mut self.worlds, &mut self.explorer);
+            let walked = (self.walker).walk(worlds, explorer, random, |_, _, _| plan)?;
+            agreement.add(&objects, &walked);
+            walks.push(walked);
+            let trace = agreement.trace();
+            if trace.is_some() {
+                return Ok(trace);
+            }
+        }
+        Ok(None)
     }
 
     /// Takes a walk into account while queries are asked; whether there is a new machine.

@@ -53,6 +53,11 @@ impl Shrinking {
         Some(left)
     }
 
+    /// Goes on after a walk that told nothing, as [`add`](Self::add) after one that is no counterexample.
+    pub(crate) fn in_vain(&mut self, traces: &[Trace]) -> Option<usize> {
+        self.add(traces, self.trace?, false)
+    }
+
     /// Takes the end of a walk into account, the trace of this number; `refutes` tells whether it is a counterexample. Returns the number
     /// of the shrunk one when nothing can be left out any more.
     pub(crate) fn add(&mut self, traces: &[Trace], number: usize, refutes: bool) -> Option<usize> {

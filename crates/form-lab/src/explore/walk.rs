@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use form_core::{AtomSet, Kind, MachineStatus, Monitor, Recorder, Trace};
 use form_env::{Cell, Direction, EpisodeOutcome, LabelMap, Planner, Random, ReachAvoid, Worlds};
-use form_rl::{Course, Distances, Episode, Navigator, sample};
+use form_rl::{Course, Distances, Episode, LabelNoise, Navigator, sample};
 use rand::RngExt;
 
 use super::explorer::{EpisodePlan, Explorer};
@@ -15,6 +15,10 @@ const PATIENCE: usize = 2;
 #[derive(Debug)]
 pub(crate) struct Walker {
     navigator: Navigator,
+    /// Wrong labels that are made, for experiments.
+    noise: Option<LabelNoise>,
+    /// Whether labels may be wrong: a visit is over where the object stands, whatever is observed on the way.
+    doubts: bool,
 }
 
 /// An episode and its trace.
@@ -22,7 +26,16 @@ pub(crate) struct Walker {
 pub(crate) struct Walked {
     pub(crate) episode: Episode,
     pub(crate) trace: Trace,
+    /// What was observed on the way to each object of the plan.
+    pub(crate) legs: Vec<Leg>,
+    /// The objects that it came to, in order.
+    pub(crate) visited: Vec<AtomSet>,
+    /// Whether one of the objects of the plan could not be reached.
+    pub(crate) gave_up: bool,
 }
+
+/// What was observed on the way to an object, repeated observations once.
+pub(crate) type Leg = Vec<AtomSet>;
 
 /// What an agent is after.
 enum Target {
@@ -42,11 +55,27 @@ struct Progress {
     plan: EpisodePlan,
     /// The last observation that was asked for by the plan.
     asked: Option<AtomSet>,
+    legs: Vec<Leg>,
+    visited: Vec<AtomSet>,
+    gave_up: bool,
 }
 
 impl Walker {
-    pub(crate) fn new(navigator: Navigator) -> Self {
-        Self { navigator }
+    pub(crate) fn new(navigator: Navigator, noise: Option<LabelNoise>, doubts: bool) -> Self {
+        Self {
+            navigator,
+            noise,
+            doubts,
+        }
+    }
+
+    /// The labels of the last step, as they are observed.
+    fn labels<W: Worlds>(&self, worlds: &W, step: usize) -> AtomSet {
+        let labels = worlds.labels(0);
+        match &self.noise {
+            None => labels.clone(),
+            Some(noise) => noise.observed(labels, worlds.signature(), (0, worlds.episode(0), step)),
+        }
     }
 
     /// One episode in the first of these worlds, from the start of an episode that has just begun there. `plan` makes its plan from
@@ -71,15 +100,27 @@ impl Walker {
             advanced: 0,
             plan: plan(explorer, &observations, random),
             asked: None,
+            legs: Vec::new(),
+            visited: Vec::new(),
+            gave_up: false,
         };
-        so_far.recorder.observe(worlds.labels(0));
-        so_far.monitor.observe(&machine, worlds.labels(0));
+        let labels = self.labels(worlds, 0);
+        so_far.recorder.observe(&labels);
+        so_far.monitor.observe(&machine, &labels);
+        let mut first: Leg = Some(labels)
+            .into_iter()
+            .filter(|seen| !seen.is_empty())
+            .collect();
         let mut state = so_far.monitor.state();
         let running =
             |monitor: &Monitor| machine.machine().status(monitor.state()) == MachineStatus::Running;
         while !worlds.outcome(0).is_over() && (so_far.plan.only_probe || running(&so_far.monitor)) {
             state = so_far.monitor.state();
-            let Some(target) = so_far.next(explorer, &observations, random) else {
+            let over = (so_far.plan.most).is_some_and(|most| so_far.legs.len() >= most);
+            if over || (self.doubts && so_far.plan.exactly && so_far.gave_up) {
+                break;
+            }
+            let Some(target) = so_far.next(explorer, &observations, self.doubts, random) else {
                 break;
             };
             let Some((cell, direction)) = worlds.pose(0) else {
@@ -104,6 +145,7 @@ impl Walker {
                     let place = (cell, direction);
                     let alone = alone(course.map(), observation, place);
                     if alone.is_none() && so_far.plan.exactly {
+                        so_far.gave_up = true;
                         break;
                     }
                     alone.unwrap_or_else(|| {
@@ -112,11 +154,11 @@ impl Walker {
                 }
             };
             course.head_for(&mut self.navigator, &sub_task);
-            let free = sub_task.walls().iter().filter(|wall| !**wall).count();
-            self.go(
+            so_far.legs.push(std::mem::take(&mut first));
+            so_far.gave_up |= !self.go(
                 worlds,
                 &mut course,
-                PATIENCE * free,
+                &sub_task,
                 &machine,
                 &mut so_far,
                 random,
@@ -141,51 +183,77 @@ impl Walker {
                 counterexample: None,
             },
             trace,
+            legs: so_far.legs,
+            visited: so_far.visited,
+            gave_up: so_far.gave_up,
         })
     }
 
-    /// Steps until something new is observed, the episode is over, or the patience is.
+    /// Steps until something new is observed, or with doubts until the object is reached; whether that or the end of the episode came
+    /// before the patience was over.
     fn go<W: Worlds>(
         &mut self,
         worlds: &mut W,
         course: &mut Course,
-        patience: usize,
+        sub_task: &ReachAvoid,
         machine: &form_core::BoundMachine,
         so_far: &mut Progress,
         random: &mut Random,
-    ) -> Result<()> {
-        for _ in 0..patience {
+    ) -> Result<bool> {
+        let free = sub_task.walls().iter().filter(|wall| !**wall).count();
+        for _ in 0..PATIENCE * free {
             let Some(pose) = worlds.pose(0) else {
-                return Ok(());
+                return Ok(true);
             };
             let logits = course.logits(&mut self.navigator, &so_far.monitor, pose);
             let action = sample(&logits, random) as u8;
             // The other worlds stand still: there is one.
             worlds.step(&[action])?;
             so_far.actions.push(action);
-            let labels = worlds.labels(0);
-            let observed = so_far.recorder.observe(labels);
+            let labels = self.labels(worlds, so_far.actions.len());
+            let observed = so_far.recorder.observe(&labels);
             if observed {
-                so_far.monitor.observe(machine, labels);
-                return Ok(());
+                so_far.monitor.observe(machine, &labels);
+                so_far
+                    .legs
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|leg| leg.push(labels.clone()));
             }
-            if worlds.outcome(0).is_over() {
-                return Ok(());
+            let here = worlds.pose(0).map(|(cell, _)| cell);
+            if let Some(cell) = here {
+                so_far.visit(course.map().label(cell));
+            }
+            let there = match self.doubts {
+                true => here.is_some_and(|cell| sub_task.reach()[sub_task.number(cell)]),
+                false => observed,
+            };
+            if there || worlds.outcome(0).is_over() {
+                return Ok(true);
             }
         }
-        Ok(())
+        Ok(false)
     }
 }
 
 impl Progress {
+    /// Remembers the object of a cell, if there is one.
+    fn visit(&mut self, object: &AtomSet) {
+        if !object.is_empty() && self.visited.last() != Some(object) {
+            self.visited.push(object.clone());
+        }
+    }
+
     /// What comes next in the plan; nothing if there is nothing to visit.
     fn next(
         &mut self,
         explorer: &Explorer,
         observations: &[AtomSet],
+        doubts: bool,
         random: &mut Random,
     ) -> Option<Target> {
         if self.plan.exactly
+            && !doubts
             && self
                 .asked
                 .as_ref()

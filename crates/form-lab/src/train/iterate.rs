@@ -58,8 +58,11 @@ impl<F: EnvFactory> Trainer<F> {
         }
         let relearning = timed(&mut timers.learning, || {
             match self.config.learning.tolerance() {
-                None => self.refuted(&rollout.episodes),
-                Some(tolerance) => self.reconsider(tolerance, number, &rollout.episodes),
+                // Exploration repeats its walks until there is no doubt.
+                Some(tolerance) if self.exploration.is_none() => {
+                    self.reconsider(tolerance, number, &rollout.episodes)
+                }
+                _ => self.refuted(&rollout.episodes),
             }
         })?;
         let refuted = relearning.is_some();

