@@ -53,6 +53,13 @@ fn variants() -> Vec<(&'static str, Techniques)> {
             },
         ),
         (
+            "no clauses about the order",
+            Techniques {
+                order: false,
+                ..all
+            },
+        ),
+        (
             "no chains",
             Techniques {
                 chains: false,

@@ -43,6 +43,8 @@ impl Options {
 pub struct Techniques {
     /// Lower bounds by counting stays, and runs in the order encoding (`cuts`, `table_runs`); the relaxation rests on them.
     pub stays: bool,
+    /// Clauses about the order of states alone (`order`).
+    pub order: bool,
     /// Machines of the lowest cost without a solver (`chains`).
     pub chains: bool,
     /// Tables instead of guards for refutations (`relaxation`).
@@ -63,6 +65,7 @@ impl Default for Techniques {
     fn default() -> Self {
         Self {
             stays: true,
+            order: true,
             chains: true,
             relaxation: true,
             letters: true,

@@ -12,6 +12,7 @@ mod edges;
 mod firing;
 mod idle;
 mod model;
+mod order;
 mod relaxation;
 mod runs;
 mod since;

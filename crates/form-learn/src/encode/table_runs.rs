@@ -21,6 +21,8 @@ pub(super) struct Moves {
     pub(super) fires: HashMap<(usize, usize, u32), Lit>,
     /// For each state, target and `forall`: an edge has it.
     pub(super) waits: HashMap<(usize, usize, usize), Lit>,
+    /// For each state and observation: an edge to some target fires, where that was asked.
+    pub(super) leaves: HashMap<(usize, u32), Lit>,
     /// For each state and `forall`: an edge to some target has it.
     pub(super) waits_anywhere: Vec<Vec<Lit>>,
 }
@@ -58,6 +60,11 @@ impl TableRuns {
             quiet: HashMap::new(),
             stays: vec![0],
         })
+    }
+
+    /// Whether there are clauses about the [order](super::order) of states alone.
+    fn ordered(&self) -> bool {
+        self.shape.options.techniques.order && !self.shape.options.cyclic
     }
 
     /// The number of nodes encoded so far.
@@ -105,6 +112,9 @@ impl TableRuns {
             if self.states[parent][from] != FALSE {
                 self.add_moves(solver, tree, node, from, &completed);
             }
+        }
+        if self.ordered() {
+            self.add_deadlines(solver, tree, node, &completed);
         }
         self.stay_at_known_observations(solver, tree, node);
     }
@@ -236,6 +246,9 @@ impl TableRuns {
             solver.add(&[-quiet, -self.moved[node]]);
             return;
         }
+        if self.ordered() {
+            return self.add_late_entries(solver, tree, node, before);
+        }
         for from in 0..self.shape.states {
             let [before, here, after] = [before, parent, node].map(|at| self.states[at][from]);
             if here != FALSE {
@@ -272,7 +285,7 @@ impl TableRuns {
 
 /// When a `forall` is complete.
 #[derive(Clone, Copy)]
-enum Completed {
+pub(super) enum Completed {
     /// If this holds.
     If(Lit),
     /// If the run was in its present state at this node.

@@ -12,6 +12,7 @@ fn combinations() -> Vec<Techniques> {
     let all = Techniques::default();
     let none = Techniques {
         stays: false,
+        order: false,
         chains: false,
         relaxation: false,
         letters: false,
@@ -21,8 +22,9 @@ fn combinations() -> Vec<Techniques> {
         connections: false,
     };
     let mut combinations = vec![all, none];
-    let switches: [fn(&mut Techniques); 8] = [
+    let switches: [fn(&mut Techniques); 9] = [
         |all| all.stays = false,
+        |all| all.order = false,
         |all| all.chains = false,
         |all| all.relaxation = false,
         |all| all.letters = false,
