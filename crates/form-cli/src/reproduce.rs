@@ -9,8 +9,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use form_lab::Preset;
 use form_paper::{
     CheckedFile, Experiment, NoisyRuns, PlanOptions, PlannedRun, Results, RunOutcome, Runner,
-    UnknownTasks, ZeroShot, check_runs, check_tables, findings_table, has_section, plan_runs,
-    recorded_command, recorded_runs, results_table, update_section, write_results,
+    Scaling, Table3, UnknownTasks, ZeroShot, check_runs, check_tables, findings_table, has_section,
+    plan_runs, recorded_command, recorded_runs, results_table, update_section, write_results,
 };
 use form_rl::ReachAvoidPolicy;
 use serde_json::{Value, json};
@@ -86,11 +86,15 @@ enum Named {
     ZeroShot,
     UnknownTasks,
     LabelNoise,
+    Table3,
+    Scaling,
 }
 
 const ZERO_SHOT: &str = "zero-shot";
 const UNKNOWN_TASKS: &str = "unknown-tasks";
 const LABEL_NOISE: &str = "label-noise";
+const TABLE_3: &str = "table-3";
+const SCALING: &str = "scaling";
 
 fn experiment_parser() -> impl TypedValueParser<Value = Named> {
     let named = |name: &str| {
@@ -100,6 +104,8 @@ fn experiment_parser() -> impl TypedValueParser<Value = Named> {
             .or((name == ZERO_SHOT).then_some(Named::ZeroShot))
             .or((name == UNKNOWN_TASKS).then_some(Named::UnknownTasks))
             .or((name == LABEL_NOISE).then_some(Named::LabelNoise))
+            .or((name == TABLE_3).then_some(Named::Table3))
+            .or((name == SCALING).then_some(Named::Scaling))
     };
     let value = |experiment: Experiment| {
         PossibleValue::new(experiment.as_str()).help(match experiment {
@@ -118,7 +124,11 @@ fn experiment_parser() -> impl TypedValueParser<Value = Named> {
         .help("Machines of unknown tasks learnt by exploring from object to object; on its own");
     let label_noise = PossibleValue::new(LABEL_NOISE)
         .help("Training with wrong labels, with and without a tolerance; on its own");
-    let others = [zero_shot, unknown_tasks, label_noise];
+    let table_3 = PossibleValue::new(TABLE_3)
+        .help("Table 3, the learner alone, on recorded traces; clingo, too, if it is installed; on its own");
+    let scaling = PossibleValue::new(SCALING)
+        .help("How cost grows with states, objects and the size of the map; on its own");
+    let others = [zero_shot, unknown_tasks, label_noise, table_3, scaling];
     PossibleValuesParser::new(all.map(value).chain(others).collect::<Vec<_>>())
         .try_map(move |name| named(&name).ok_or("unknown experiment"))
 }
@@ -144,6 +154,12 @@ pub fn run(args: &Args) -> Result<Answer> {
     }
     if args.experiments == [Named::LabelNoise] {
         return label_noise(args);
+    }
+    if args.experiments == [Named::Table3] {
+        return table_3(args);
+    }
+    if args.experiments == [Named::Scaling] {
+        return scaling(args);
     }
     if !args.policy.is_empty() || args.maps.is_some() {
         bail!("--policy and --maps go with zero-shot: no other experiment uses them");
@@ -218,6 +234,8 @@ fn experiments(args: &Args) -> Result<Vec<Experiment>> {
             bail!("unknown-tasks has no run folders: give it a command of its own")
         }
         Named::LabelNoise => bail!("label-noise has no run folders: give it a command of its own"),
+        Named::Table3 => bail!("table-3 has no run folders: give it a command of its own"),
+        Named::Scaling => bail!("scaling has no run folders: give it a command of its own"),
     });
     let experiments = named.collect::<Result<Vec<_>>>()?;
     Ok(match experiments.is_empty() {
@@ -336,6 +354,34 @@ fn label_noise(args: &Args) -> Result<Answer> {
     }
     let out = (args.out.clone()).unwrap_or_else(|| PathBuf::from("results/label-noise"));
     let experiment = NoisyRuns {
+        seeds: args.seeds,
+        interrupt: input::interrupt()?,
+    };
+    let (runs, complete) = experiment.carry_out(&out, &|line| output::remark(line))?;
+    answer(args, &out, complete, ("runs", json!(runs)))
+}
+
+/// Measures the learner alone.
+fn table_3(args: &Args) -> Result<Answer> {
+    if let Some(jobs) = args.jobs {
+        input::use_threads(Some(jobs))?;
+    }
+    let out = (args.out.clone()).unwrap_or_else(|| PathBuf::from("results/table-3"));
+    let experiment = Table3 {
+        seeds: args.seeds,
+        interrupt: input::interrupt()?,
+    };
+    let (machines, complete) = experiment.carry_out(&out, &|line| output::remark(line))?;
+    answer(args, &out, complete, ("machines", json!(machines)))
+}
+
+/// Measures how cost grows.
+fn scaling(args: &Args) -> Result<Answer> {
+    if let Some(jobs) = args.jobs {
+        input::use_threads(Some(jobs))?;
+    }
+    let out = (args.out.clone()).unwrap_or_else(|| PathBuf::from("results/scaling"));
+    let experiment = Scaling {
         seeds: args.seeds,
         interrupt: input::interrupt()?,
     };

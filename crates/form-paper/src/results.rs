@@ -11,7 +11,7 @@ use crate::findings::{Finding, Measurements, findings_table};
 use crate::plan::{Experiment, PlanOptions};
 use crate::raw_data::TABLES;
 use crate::runner::{RunOutcome, Runner};
-use crate::tables::{TABLE_NOTES, results_table, runs_csv, versions};
+use crate::tables::{TABLE_NOTES, profiles_table, results_table, runs_csv, versions};
 use crate::unseen::unseen_evaluations;
 
 /// The table of all runs in a folder of results.
@@ -58,11 +58,12 @@ pub fn write_results(
     };
     let findings = measurements.findings();
     let text = format!(
-        "# Results\n\nMade by `{command}`; settings are those of the preset `{}`, {} seeds. {}\n\n## Runs\n\n{}\n{TABLE_NOTES}\n\n## The paper's statements\n\n{}\n## Learning curves\n\n{figures}",
+        "# Results\n\nMade by `{command}`; settings are those of the preset `{}`, {} seeds. {}\n\n## Runs\n\n{}\n{TABLE_NOTES}\n\n## Performance profiles\n\n{}\n## The paper's statements\n\n{}\n## Learning curves\n\n{figures}",
         options.preset.as_str(),
         options.seeds,
         versions(outcomes),
         results_table(experiments, outcomes),
+        profiles_table(experiments, outcomes),
         findings_table(&findings),
     );
     write(TABLES.to_owned(), text.as_bytes())?;

@@ -106,6 +106,57 @@ pub fn results_table(experiments: &[Experiment], outcomes: &[RunOutcome]) -> Str
     text
 }
 
+/// The success rates of performance profiles.
+const RATES: [f64; 6] = [0.5, 0.7, 0.9, 0.95, 0.99, 1.0];
+/// The environment steps of performance profiles, in millions.
+const STEPS: [f64; 6] = [0.25, 0.35, 0.5, 1.0, 2.0, 5.0];
+
+/// Performance profiles (Agarwal et al., 2021): the share of the runs of a group with at least a success rate, and that of the runs which
+/// have converged by a number of steps.
+pub(crate) fn profiles_table(experiments: &[Experiment], outcomes: &[RunOutcome]) -> String {
+    let mut text = "The share of the runs with at least this success in the last evaluation, and of those that have converged by this number of environment steps.\n\n| experiment | runs |".to_owned();
+    for rate in RATES {
+        let _ = write!(text, " ≥ {:.0} % |", 100.0 * rate);
+    }
+    for steps in STEPS {
+        let _ = write!(text, " by {steps} M |");
+    }
+    text += "\n|---|---|";
+    text += &"---|".repeat(RATES.len() + STEPS.len());
+    text.push('\n');
+    for experiment in experiments {
+        for (group, label) in groups(*experiment) {
+            let results: Vec<&RunResult> = (outcomes.iter())
+                .filter(|outcome| outcome.is_of(experiment.as_str(), group))
+                .filter_map(|outcome| outcome.result.as_ref())
+                .collect();
+            if results.is_empty() {
+                continue;
+            }
+            let share = |has: &dyn Fn(&RunResult) -> bool| {
+                let count = results.iter().filter(|result| has(result)).count();
+                format!(" {:.0} % |", 100.0 * count as f64 / results.len() as f64)
+            };
+            let _ = write!(
+                text,
+                "| {}: {label} | {} |",
+                experiment.as_str(),
+                results.len()
+            );
+            for rate in RATES {
+                text += &share(&|result| result.success.is_some_and(|success| success >= rate));
+            }
+            for steps in STEPS {
+                text += &share(&|result| {
+                    result.ending == "converged" && result.steps as f64 <= 1e6 * steps
+                });
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
 /// A group of runs, at least one.
 fn row(experiment: &str, label: &str, results: &[&RunResult]) -> String {
     let converged: Vec<f64> = (results.iter())

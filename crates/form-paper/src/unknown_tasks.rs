@@ -30,9 +30,9 @@ const SEVEN: &str = "exists X. blue(X); forall X. yellow(X); purple(o7); exists 
 /// The number of random tasks.
 const RANDOM: usize = 20;
 /// A run that has taken this many steps is over.
-const MOST_STEPS: u64 = 200_000;
+pub(crate) const MOST_STEPS: u64 = 200_000;
 /// Episodes per evaluation.
-const EPISODES: usize = 200;
+pub(crate) const EPISODES: usize = 200;
 const RAW: &str = "runs.jsonl";
 
 /// One run.
@@ -99,7 +99,8 @@ impl UnknownTasks {
     ) -> Result<(Vec<UnknownTaskRun>, bool)> {
         let all = plan(self.seeds)?;
         let make = |planned: &Planned| {
-            let run = self.make(planned);
+            let Planned { task, choice, seed } = planned;
+            let run = explore(task, choice, *seed, &self.interrupt);
             let run =
                 run.with_context(|| format!("{}, seed {}", planned.task.name(), planned.seed))?;
             if let Some(run) = &run {
@@ -123,52 +124,56 @@ impl UnknownTasks {
         }
         Ok((runs, complete))
     }
+}
 
-    /// One run; nothing if it was interrupted.
-    fn make(&self, planned: &Planned) -> Result<Option<UnknownTaskRun>> {
-        let task = &planned.task;
-        let mut config = RunConfig::new(task.name(), Method::ReachAvoid, Preset::Fast);
-        config.seed = planned.seed;
-        config.set("exploration.choice", planned.choice)?;
-        let start = Instant::now();
-        let envs = GridEnvFactory::of(task.clone(), &config);
-        let mut trainer = Trainer::new(config, envs, self.interrupt.clone())?;
-        while trainer.state().stop_cause.is_none() && trainer.state().steps < MOST_STEPS {
-            if trainer.iterate()?.is_none() {
-                return Ok(None);
-            }
+/// One run, with the next object chosen so; nothing if it was interrupted.
+pub(crate) fn explore(
+    task: &Arc<Task>,
+    choice: &str,
+    seed: u64,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<Option<UnknownTaskRun>> {
+    let mut config = RunConfig::new(task.name(), Method::ReachAvoid, Preset::Fast);
+    config.seed = seed;
+    config.set("exploration.choice", choice)?;
+    let start = Instant::now();
+    let envs = GridEnvFactory::of(task.clone(), &config);
+    let mut trainer = Trainer::new(config, envs, interrupt.clone())?;
+    while trainer.state().stop_cause.is_none() && trainer.state().steps < MOST_STEPS {
+        if trainer.iterate()?.is_none() {
+            return Ok(None);
         }
-        let seconds = start.elapsed().as_secs_f64();
-        let mut evaluate = |split| {
-            trainer.evaluate(&EvaluationPlan {
-                split,
-                episodes: EPISODES,
-                choice: Choice::Sample,
-                seed: planned.seed,
-            })
-        };
-        let (training, held_out) = (evaluate(Split::Training)?, evaluate(Split::HeldOut)?);
-        let state = trainer.state();
-        Ok(Some(UnknownTaskRun {
-            task: task.name().to_owned(),
-            states: task.truth().machine().inner_states(),
-            choice: planned.choice.to_owned(),
-            seed: planned.seed,
-            converged: state
-                .stop_cause
-                .as_ref()
-                .is_some_and(|cause| cause.as_str() == "converged"),
-            steps_to_final_machine: state.steps_to_final_machine,
-            steps: state.steps,
-            machines: state.relearnings,
-            equivalent: is_equivalent(trainer.machine(), task)?,
-            training: training.success,
-            held_out: held_out.success,
-            random: held_out.random,
-            ratio: held_out.ratio,
-            seconds,
-        }))
     }
+    let seconds = start.elapsed().as_secs_f64();
+    let mut evaluate = |split| {
+        trainer.evaluate(&EvaluationPlan {
+            split,
+            episodes: EPISODES,
+            choice: Choice::Sample,
+            seed,
+        })
+    };
+    let (training, held_out) = (evaluate(Split::Training)?, evaluate(Split::HeldOut)?);
+    let state = trainer.state();
+    Ok(Some(UnknownTaskRun {
+        task: task.name().to_owned(),
+        states: task.truth().machine().inner_states(),
+        choice: choice.to_owned(),
+        seed,
+        converged: state
+            .stop_cause
+            .as_ref()
+            .is_some_and(|cause| cause.as_str() == "converged"),
+        steps_to_final_machine: state.steps_to_final_machine,
+        steps: state.steps,
+        machines: state.relearnings,
+        equivalent: is_equivalent(trainer.machine(), task)?,
+        training: training.success,
+        held_out: held_out.success,
+        random: held_out.random,
+        ratio: held_out.ratio,
+        seconds,
+    }))
 }
 
 /// Success in 99 % of the episodes, on the maps that were explored and on others.

@@ -18,9 +18,12 @@ const WARM_UP: usize = 2;
 /// The measured iterations.
 const MEASURED: usize = 3;
 
-/// A run of the preset `paper` on all-yellow with a given machine: only rollouts and updates are measured.
+/// A run of the preset `paper` on all-yellow with a given machine, observed as MiniGrid's numbers, as what it is compared with: only rollouts
+/// and updates are measured.
 fn end_to_end(name: &str) -> Result<Row> {
-    let config = RunConfig::new("all-yellow", Method::Handcrafted, Preset::Paper);
+    let mut config = RunConfig::new("all-yellow", Method::Handcrafted, Preset::Paper);
+    config.set("view", "symbols")?;
+    config.set("actions", "all")?;
     let steps = (config.steps() * config.worlds) as f64;
     let envs = GridEnvFactory::new(&config)?;
     let mut run = Trainer::new(config, envs, Arc::default())?;

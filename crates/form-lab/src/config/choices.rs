@@ -77,7 +77,7 @@ impl std::fmt::Display for Method {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// Tables 1 and 2 of the paper: symbolic observations, seven actions, indicators, shared rewards, 20 epochs.
+    /// Tables 1 and 2 of the paper: indicators, shared rewards, 20 epochs.
     Paper,
     /// Faster learning: binary planes, three actions, progress as a plane, trajectories that end at the hand-over.
     #[default]

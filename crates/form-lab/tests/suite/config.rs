@@ -66,8 +66,8 @@ fn the_preset_paper_is_tables_1_and_2() {
             config.shaping,
             !matches!(method, Method::Ppo | Method::RecurrentPpo)
         );
-        // Appendix C: it stops when the return falls by a tenth after it was above 70 %.
-        assert_eq!((config.stop.crossing, config.stop.fall), (0.7, 0.1));
+        // Appendix C stops when the return falls by a tenth after it was above 70 %: off, as it takes dips for the end.
+        assert_eq!((config.stop.crossing, config.stop.fall), (0.7, 0.0));
         config.check().unwrap();
         RunConfig::new("all-yellow", method, Preset::Fast)
             .check()

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::raw_data::{TABLES, read_lines, write_lines};
 
 pub use machines::{draw_machines, random_machines};
+pub(crate) use rooms::open_room;
 pub use table::zero_shot_tables;
 
 /// The file of all evaluations in the folder of results, one per line.

@@ -63,6 +63,11 @@ pub(crate) fn tasks() -> Result<Vec<Task>> {
     Ok(tasks)
 }
 
+/// A square room without walls inside.
+pub(crate) fn open_room(side: usize) -> Result<Room> {
+    room(side, Walls::None)
+}
+
 fn room(side: usize, walls: Walls) -> Result<Room> {
     let last = side - 1;
     let symbol = |x: usize, y: usize| {

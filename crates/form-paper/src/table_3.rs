@@ -1,0 +1,321 @@
+//! Table 3 of the paper, the learner alone: seconds from a set of traces to the smallest machine, proven, first-order and propositional.
+//!
+//! The traces come from random walks, or from the joint loop: then they are what its learner had when it learnt the task's machine. The
+//! same traces go to clingo with the problem encoded directly, if the program is installed. Learning is on one thread.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use form_core::Trace;
+use form_env::{RandomWalks, Task};
+use form_lab::{GridEnvFactory, Method, Preset, RunConfig, Trainer, write_atomically};
+use form_learn::asp::learn_with_clingo;
+use form_learn::{LearnOutcome, Learner, Limits, Options};
+use serde::{Deserialize, Serialize};
+
+use crate::raw_data::{TABLES, make_missing, read_lines};
+use crate::statistics::median;
+use crate::unknown_tasks::is_equivalent;
+
+/// The tasks with the paper's seconds, first-order and propositional.
+const TASKS: [(&str, [&str; 2]); 3] = [
+    ("all-yellow", ["1.0 s", "16.3 s"]),
+    ("green-but-one", ["0.5 s", "0.6 s"]),
+    ("blue-all-yellow-7", ["12.8 s", "more than an hour"]),
+];
+const SOURCES: [&str; 2] = ["walks", "joint loop"];
+const MACHINES: [&str; 2] = ["first-order", "propositional"];
+const BUILT_IN: &str = "form";
+const CLINGO: &str = "clingo";
+/// Traces of each kind from walks.
+const EACH: usize = 20;
+/// The joint loop ends with the task's machine, or after this many steps.
+const MOST_STEPS: u64 = 160_000;
+/// Seconds for one machine.
+const LIMIT: u64 = 600;
+/// Seeds that clingo gets, which takes minutes for some.
+const CLINGO_SEEDS: u64 = 3;
+const RAW: &str = "machines.jsonl";
+
+/// One set of traces and one learner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimedMachine {
+    /// The task.
+    pub task: String,
+    /// Where the traces come from.
+    pub source: String,
+    /// First-order or propositional.
+    pub machine: String,
+    /// The built-in learner or clingo.
+    pub solver: String,
+    /// The seed of the traces.
+    pub seed: u64,
+    /// The number of traces.
+    pub traces: usize,
+    /// Seconds of the learner.
+    pub seconds: f64,
+    /// Whether the machine was found and proven smallest within the limit.
+    pub proven: bool,
+    /// Its states, terminal ones not counted; none if there is no machine.
+    pub states: Option<usize>,
+    /// Whether it does the same as the task's own, one atom at a time.
+    pub equivalent: bool,
+}
+
+/// The experiment.
+#[derive(Debug)]
+pub struct Table3 {
+    /// The number of seeds, from 1.
+    pub seeds: u64,
+    /// Stops the work when it is set.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+struct Planned {
+    task: &'static str,
+    source: &'static str,
+    machine: &'static str,
+    solver: &'static str,
+    seed: u64,
+}
+
+impl Planned {
+    fn is(&self, made: &TimedMachine) -> bool {
+        let own = [self.task, self.source, self.machine, self.solver];
+        own == [&made.task, &made.source, &made.machine, &made.solver] && self.seed == made.seed
+    }
+
+    fn options(&self) -> Options {
+        let first_order = self.machine == MACHINES[0];
+        Options {
+            first_order,
+            // As in the paper, a choice among objects takes two edges without quantifiers.
+            max_disjuncts: if first_order { 1 } else { 2 },
+            ..Options::default()
+        }
+    }
+}
+
+impl Table3 {
+    /// Makes what the folder does not have, keeps it there, and writes the table when all is made. Returns it, and whether it is all.
+    pub fn carry_out(
+        &self,
+        folder: &Path,
+        say: &(dyn Fn(&str) + Sync),
+    ) -> Result<(Vec<TimedMachine>, bool)> {
+        let all = plan(self.seeds, has_clingo());
+        let make = |planned: &Planned| {
+            let made = self.make(planned);
+            let made = made.with_context(|| format!("{}, seed {}", planned.task, planned.seed))?;
+            if let Some(made) = &made {
+                say(&format!(
+                    "{}, {}, {}, {}, seed {}: {:.3} s",
+                    made.task, made.source, made.machine, made.solver, made.seed, made.seconds
+                ));
+            }
+            Ok(made)
+        };
+        let made = make_missing(&folder.join(RAW), &all, Planned::is, make)?;
+        let complete = !self.interrupt.load(Ordering::Relaxed);
+        if complete {
+            let text = table_3(&made, self.seeds);
+            write_atomically(&folder.join(TABLES), text.as_bytes())?;
+        }
+        Ok((made, complete))
+    }
+
+    fn make(&self, planned: &Planned) -> Result<Option<TimedMachine>> {
+        let task = Arc::new(Task::builtin(planned.task)?);
+        let traces = match planned.source == SOURCES[0] {
+            true => walks(&task, planned.seed)?,
+            false => match self.joint_loop(&task, planned)? {
+                Some(traces) => traces,
+                None => return Ok(None),
+            },
+        };
+        let limits = Limits {
+            time: Some(Duration::from_secs(LIMIT)),
+            interrupt: Some(self.interrupt.clone()),
+            ..Limits::default()
+        };
+        let options = planned.options();
+        let start = Instant::now();
+        let outcome = match planned.solver == CLINGO {
+            true => learn_with_clingo(
+                task.signature(),
+                &traces,
+                &options,
+                &limits,
+                Path::new(CLINGO),
+            )?,
+            false => {
+                let mut learner = Learner::new(task.signature(), &options);
+                for trace in &traces {
+                    learner.add(trace);
+                }
+                learner.learn(&limits)?
+            }
+        };
+        let seconds = start.elapsed().as_secs_f64();
+        if self.interrupt.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let machine = outcome.learnt().map(|learnt| &learnt.machine);
+        let equivalent = machine.map(|machine| is_equivalent(machine, &task));
+        Ok(Some(TimedMachine {
+            task: planned.task.to_owned(),
+            source: planned.source.to_owned(),
+            machine: planned.machine.to_owned(),
+            solver: planned.solver.to_owned(),
+            seed: planned.seed,
+            traces: traces.len(),
+            seconds,
+            proven: matches!(outcome, LearnOutcome::Minimal(_)),
+            states: machine.map(form_core::Machine::inner_states),
+            equivalent: equivalent.transpose()?.unwrap_or(false),
+        }))
+    }
+
+    /// The traces that the joint loop keeps when it has learnt the task's machine, or at its limit; nothing if it was interrupted.
+    fn joint_loop(&self, task: &Arc<Task>, planned: &Planned) -> Result<Option<Vec<Trace>>> {
+        let method = match planned.machine == MACHINES[0] {
+            true => Method::Form,
+            false => Method::Propositional,
+        };
+        let mut config = RunConfig::new(task.name(), method, Preset::Fast);
+        config.seed = planned.seed;
+        // Nothing is read off the policies.
+        config.set("evaluation.share", "0")?;
+        let envs = GridEnvFactory::of(task.clone(), &config);
+        let mut trainer = Trainer::new(config, envs, self.interrupt.clone())?;
+        while trainer.state().steps < MOST_STEPS && !is_equivalent(trainer.machine(), task)? {
+            if trainer.iterate()?.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(trainer.traces().to_vec()))
+    }
+}
+
+fn walks(task: &Arc<Task>, seed: u64) -> Result<Vec<Trace>> {
+    let walks = RandomWalks {
+        each: EACH,
+        seed,
+        max_episodes: 100_000,
+    };
+    let recorded = walks.record(task, || false)?;
+    Ok(recorded.traces.into_values().flatten().collect())
+}
+
+fn has_clingo() -> bool {
+    let mut version = Command::new(CLINGO);
+    version.arg("--version").stdout(Stdio::null());
+    version.status().is_ok_and(|status| status.success())
+}
+
+fn plan(seeds: u64, clingo: bool) -> Vec<Planned> {
+    let mut plan = Vec::new();
+    for solver in [BUILT_IN, CLINGO] {
+        let seeds = match solver == CLINGO {
+            true if clingo => seeds.min(CLINGO_SEEDS),
+            true => 0,
+            false => seeds,
+        };
+        for (task, _) in TASKS {
+            for (source, machine) in SOURCES.into_iter().flat_map(|s| MACHINES.map(|m| (s, m))) {
+                plan.extend((1..=seeds).map(|seed| Planned {
+                    task,
+                    source,
+                    machine,
+                    solver,
+                    seed,
+                }));
+            }
+        }
+    }
+    plan
+}
+
+/// The table made again from the raw data of a folder; `command` is what made it.
+pub(crate) fn remake_tables(folder: &Path, command: &str) -> Result<String> {
+    let seeds = (command.rsplit(' ').next()).and_then(|seeds| seeds.parse().ok());
+    let seeds = seeds.with_context(|| format!("`{command}` does not end in a number of seeds"))?;
+    Ok(table_3(&read_lines(&folder.join(RAW))?, seeds))
+}
+
+/// The table: medians with the range in brackets.
+pub fn table_3(made: &[TimedMachine], seeds: u64) -> String {
+    let mut text = format!(
+        "# Table 3: seconds of the learner\n\nMade by `form reproduce table-3 --seeds {seeds}`. Median seconds over the seeds, the range in brackets; *walks*: {EACH} traces of random \
+         walks of every kind in which an episode can end; *joint loop*: the traces that the loop has when its machine is the task's own, or after {MOST_STEPS} steps. \
+         *Task's machine* counts the machines that do the same as the task's own. At most {LIMIT} seconds per machine. Propositional machines may have two edges between two states. The \
+         times of the paper are ILASP's, on its own traces and computer.\n\n\
+         | task | machine | the paper | traces from | how many | learner | machines | seconds | over the limit | task's machine |\n|---|---|---|---|---|---|---|---|---|---|\n"
+    );
+    for (task, paper) in TASKS {
+        for (machine, paper) in MACHINES.into_iter().zip(paper) {
+            for (source, solver) in
+                (SOURCES.into_iter()).flat_map(|source| [BUILT_IN, CLINGO].map(|s| (source, s)))
+            {
+                let of = |one: &&TimedMachine| {
+                    [&*one.task, &*one.machine, &*one.source, &*one.solver]
+                        == [task, machine, source, solver]
+                };
+                let made: Vec<&TimedMachine> = made.iter().filter(of).collect();
+                if made.is_empty() {
+                    continue;
+                }
+                let numbers = |value: fn(&TimedMachine) -> f64| -> Vec<f64> {
+                    made.iter().map(|one| value(one)).collect()
+                };
+                let _ = writeln!(
+                    text,
+                    "| {task} | {machine} | {paper} | {source} | {} | {solver} | {} | {} | {} | {} |",
+                    median_and_range(&numbers(|one| one.traces as f64), 0),
+                    made.len(),
+                    median_and_range(&numbers(|one| one.seconds), 4),
+                    made.iter().filter(|one| !one.proven).count(),
+                    made.iter().filter(|one| one.equivalent).count(),
+                );
+            }
+        }
+    }
+    text
+}
+
+fn median_and_range(values: &[f64], digits: usize) -> String {
+    let least = values.iter().copied().reduce(f64::min);
+    let most = values.iter().copied().reduce(f64::max);
+    match (median(values), least, most) {
+        (Some(middle), Some(least), Some(most)) => {
+            format!("{middle:.digits$} [{least:.digits$}–{most:.digits$}]")
+        }
+        _ => "–".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use form_lab::read_text;
+
+    use super::*;
+
+    /// The kept table has every planned machine of the built-in learner, and is that of the kept data.
+    #[test]
+    fn the_kept_table_is_made_from_the_kept_machines() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/table-3");
+        let made: Vec<TimedMachine> = read_lines(&folder.join(RAW)).unwrap();
+        let seeds = made.iter().map(|one| one.seed).max().unwrap();
+        let missing = (plan(seeds, false).iter())
+            .filter(|planned| !made.iter().any(|one| planned.is(one)))
+            .count();
+        assert_eq!(missing, 0);
+        let kept = read_text(&folder.join(TABLES)).unwrap();
+        assert_eq!(table_3(&made, seeds), kept);
+    }
+}
