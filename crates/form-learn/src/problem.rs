@@ -58,7 +58,7 @@ impl Problem {
             return self.shortest_seeds();
         }
         let seeds = match self.options.first_order {
-            true => SEEDS,
+            true => SEEDS.max(3 * states),
             false => 2 * SEEDS,
         };
         self.tree_of(self.strongest(states, seeds, budget).into_iter())
