@@ -182,7 +182,7 @@ impl Problem {
     }
 }
 
-/// How many traces of each end a search starts from, where stays can be counted; twice as many without quantifiers.
+/// How many traces of each end the relaxation starts from, where stays can be counted: with quantifiers at least, without them half as many.
 const SEEDS: usize = 10;
 /// For how many traces of each end the ways are counted.
 const COUNTED: usize = 400;
