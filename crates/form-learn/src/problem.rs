@@ -58,7 +58,7 @@ impl Problem {
             return self.shortest_seeds();
         }
         let seeds = match self.options.first_order {
-            true => SEEDS,
+            true => SEEDS.max(3 * states),
             false => 2 * SEEDS,
         };
         self.tree_of(self.strongest(states, seeds, budget).into_iter())
@@ -182,7 +182,7 @@ impl Problem {
     }
 }
 
-/// How many traces of each end a search starts from, where stays can be counted; twice as many without quantifiers.
+/// How many traces of each end the relaxation starts from, where stays can be counted: with quantifiers at least, without them half as many.
 const SEEDS: usize = 10;
 /// For how many traces of each end the ways are counted.
 const COUNTED: usize = 400;

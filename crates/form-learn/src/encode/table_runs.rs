@@ -21,8 +21,9 @@ pub(super) struct Moves {
     pub(super) fires: HashMap<(usize, usize, u32), Lit>,
     /// For each state, target and `forall`: an edge has it.
     pub(super) waits: HashMap<(usize, usize, usize), Lit>,
-    /// For each state and observation: an edge to some target fires, where that was asked.
-    pub(super) leaves: HashMap<(usize, u32), Lit>,
+    /// For each state, k and observation or `forall`, where it was asked: the target is at least k.
+    pub(super) fires_from: HashMap<(usize, usize, u32), Lit>,
+    pub(super) waits_from: HashMap<(usize, usize, usize), Lit>,
     /// For each state and `forall`: an edge to some target has it.
     pub(super) waits_anywhere: Vec<Vec<Lit>>,
 }
@@ -30,6 +31,8 @@ pub(super) struct Moves {
 /// The runs on a prefix tree.
 pub(super) struct TableRuns {
     pub(super) shape: Shape,
+    /// Whether there are clauses about the [order](super::order) of states alone. Then no trace may be misjudged.
+    ordered: bool,
     pub(super) moves: Moves,
     /// For each node and state: the run is there, terminal states included.
     pub(super) states: Vec<Vec<Lit>>,
@@ -47,12 +50,25 @@ pub(super) struct TableRuns {
 impl TableRuns {
     /// The runs on the empty trace; `None` if no table decides them.
     pub(super) fn new(shape: &Shape) -> Option<Self> {
+        Self::with_order(shape, false)
+    }
+
+    /// The same with clauses about the [order](super::order) of states alone, if the options allow them: they shorten refutations.
+    pub(super) fn for_refutations(shape: &Shape) -> Option<Self> {
+        Self::with_order(
+            shape,
+            shape.options.techniques.order && !shape.options.cyclic,
+        )
+    }
+
+    fn with_order(shape: &Shape, ordered: bool) -> Option<Self> {
         let mut root = vec![FALSE; shape.states + 2];
         root[0] = TRUE;
         let mut at_least = vec![FALSE; shape.states + 1];
         at_least[0] = TRUE;
         shape.has_tables().then(|| Self {
             shape: shape.clone(),
+            ordered,
             moves: Moves::default(),
             states: vec![root],
             at_least: vec![at_least],
@@ -60,11 +76,6 @@ impl TableRuns {
             quiet: HashMap::new(),
             stays: vec![0],
         })
-    }
-
-    /// Whether there are clauses about the [order](super::order) of states alone.
-    fn ordered(&self) -> bool {
-        self.shape.options.techniques.order && !self.shape.options.cyclic
     }
 
     /// The number of nodes encoded so far.
@@ -108,12 +119,17 @@ impl TableRuns {
         }
         let completed = self.completed(solver, tree, node);
         let parent = tree.node(node).parent;
+        let in_order = self.ordered && tree.node(node).end.is_none();
         for from in 0..self.shape.states {
-            if self.states[parent][from] != FALSE {
-                self.add_moves(solver, tree, node, from, &completed);
+            if self.states[parent][from] == FALSE {
+                continue;
+            }
+            match in_order {
+                true => self.add_ordered_moves(solver, tree, node, from, &completed),
+                false => self.add_moves(solver, tree, node, from, &completed),
             }
         }
-        if self.ordered() {
+        if self.ordered {
             self.add_deadlines(solver, tree, node, &completed);
         }
         self.stay_at_known_observations(solver, tree, node);
@@ -246,7 +262,7 @@ impl TableRuns {
             solver.add(&[-quiet, -self.moved[node]]);
             return;
         }
-        if self.ordered() {
+        if self.ordered {
             return self.add_late_entries(solver, tree, node, before);
         }
         for from in 0..self.shape.states {

@@ -61,7 +61,7 @@ impl Relaxation {
         if !shape.options.techniques.relaxation {
             return None;
         }
-        let runs = TableRuns::new(&shape)?;
+        let runs = TableRuns::for_refutations(&shape)?;
         let masks = |forall: bool| -> Vec<AtomSet> {
             (problem.vocabulary.iter())
                 .filter(|atom| atom.window.is_some() == forall)
