@@ -103,14 +103,14 @@ impl Engine {
                 jobs.push((&mut shard.work, share, own));
             }
         }
-        jobs.into_par_iter().for_each(|(work, share, rows)| {
+        jobs.into_par_iter().for_each(|(work, share, mut rows)| {
             let mut evaluator = Evaluator {
                 network,
                 prepared,
                 work,
                 steps: batch.steps,
             };
-            evaluator.run(batch, share, rows);
+            evaluator.run(batch, share, &mut rows);
         });
         Ok(())
     }
@@ -231,13 +231,13 @@ impl Evaluator<'_> {
             size("steps that there is room for", self.steps, batch.steps)?;
         }
         let sequences = samples / batch.steps;
-        let rows = outputs.resize(self.network, sequences, batch.steps);
-        self.run(batch, 0..sequences, rows);
+        let mut rows = outputs.resize(self.network, sequences, batch.steps);
+        self.run(batch, 0..sequences, &mut rows);
         Ok(())
     }
 
     /// Evaluates the network on some sequences of a batch.
-    fn run(&mut self, batch: &Batch<'_>, share: Range<usize>, rows: OutputRows<'_>) {
+    fn run(&mut self, batch: &Batch<'_>, share: Range<usize>, rows: &mut OutputRows<'_>) {
         let (network, actions) = (self.network, self.network.actions());
         for block in blocks(&share) {
             network.forward(self.prepared, batch, block.clone(), self.work);
