@@ -119,8 +119,8 @@ impl Planned {
 }
 
 impl NoisyRuns {
-    /// Makes all runs that the folder does not have, keeps each there, and writes the table when all are made. Returns the runs, and
-    /// whether they are all.
+    /// Makes all runs that the folder does not have, keeps each there, and writes the table of those that are made. Returns the
+    /// runs, and whether they are all.
     pub fn carry_out(
         &self,
         folder: &Path,
@@ -149,10 +149,8 @@ impl NoisyRuns {
         };
         let runs = make_missing(&folder.join(RAW), &all, Planned::is, make)?;
         let complete = !self.interrupt.load(Ordering::Relaxed);
-        if complete {
-            let text = noisy_runs_table(&runs, self.seeds);
-            write_atomically(&folder.join(TABLES), text.as_bytes())?;
-        }
+        let text = noisy_runs_table(&runs, self.seeds);
+        write_atomically(&folder.join(TABLES), text.as_bytes())?;
         Ok((runs, complete))
     }
 
@@ -280,6 +278,9 @@ pub fn noisy_runs_table(runs: &[NoisyRun], seeds: u64) -> String {
             .is(run)
         };
         let of: Vec<&NoisyRun> = runs.iter().filter(like).collect();
+        if of.is_empty() {
+            continue;
+        }
         let numbers = |value: &dyn Fn(&NoisyRun) -> Option<u64>| -> Vec<f64> {
             let found = of.iter().filter_map(|run| value(run));
             found.map(|value| value as f64).collect()
@@ -307,13 +308,34 @@ pub fn noisy_runs_table(runs: &[NoisyRun], seeds: u64) -> String {
         );
     }
     text += &format!(
-        "\nIn every training step each true atom is missed with the probability of the second column, and with the same probability an atom \
+        "\nIn every training step each true atom is missed with the probability of the third column, and with the same probability an atom \
          is added that need not be true. Success is measured with true labels, in {EPISODES} episodes per run on the maps of the training and \
          as many on held-out ones; the best possible is 100 %. Runs are over after {} steps (reach-avoid), {} (one policy per state with the machine that reach-avoid has learnt) \
          and {} (form). Reach-avoid is told where objects stand, and with a tolerance repeats every walk until its observations are agreed on. \
          Machines, steps and seconds are medians, with the largest in brackets. Without a tolerance (0) a run ends where traces contradict \
-         each other, or where no machine within the limits is consistent with them.\n",
+         each other, or where no machine within the limits is consistent with them. Rows with fewer than {seeds} runs are not complete.\n",
         WAYS[0].1, WAYS[1].1, WAYS[2].1,
     );
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use form_lab::read_text;
+
+    use super::*;
+    use crate::raw_data::read_lines;
+
+    /// The kept table is that of the kept runs, each of which is one of the plan.
+    #[test]
+    fn the_kept_table_is_made_from_the_kept_runs() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/label-noise");
+        let runs: Vec<NoisyRun> = read_lines(&folder.join(RAW)).unwrap();
+        let seeds = runs.iter().map(|run| run.seed).max().unwrap();
+        for run in &runs {
+            assert!(plan(seeds).iter().any(|planned| planned.is(run)), "{run:?}");
+        }
+        let kept = read_text(&folder.join(TABLES)).unwrap();
+        assert_eq!(noisy_runs_table(&runs, seeds), kept);
+    }
 }

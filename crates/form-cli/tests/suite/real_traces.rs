@@ -97,7 +97,10 @@ fn bad_tolerances_are_errors() {
         ),
         ("--holdout 0%", "expected a percentage between"),
         ("--holdout 20", "expected a percentage between"),
-        ("--holdout 1%", "distinct traces back: ask for a larger share"),
+        (
+            "--holdout 1%",
+            "distinct traces back: ask for a larger share",
+        ),
         ("--cross-validate 1", "expected a number of folds"),
         (
             "--cross-validate 3 --solver clingo",

@@ -118,6 +118,9 @@ impl<W: Worlds> Exploration<W> {
         if self.config.choice != ExplorationChoice::Disagreement {
             return Ok(false);
         }
+        for number in 0..self.traces.len() {
+            self.expect_no_conflict(number)?;
+        }
         let language = (self.vocabulary.as_slice(), self.worlds.signature());
         let mut queries = Queries::new(QueryState::default(), &self.traces, language);
         queries.advance();
@@ -228,6 +231,7 @@ impl<W: Worlds> Exploration<W> {
                 Some(trace) => {
                     let number = self.add(&trace);
                     if self.queries.is_some() {
+                        self.expect_no_conflict(number)?;
                         match self.ask_further(&trace, number)? {
                             true => break,
                             false => continue,
@@ -301,6 +305,17 @@ impl<W: Worlds> Exploration<W> {
         Ok(false)
     }
 
+    /// Queries need one answer to one question, and would look for it for ever.
+    fn expect_no_conflict(&self, number: usize) -> Result<()> {
+        let trace = &self.traces[number];
+        if self.traces.iter().any(|known| conflict(known, trace)) {
+            bail!(
+                "the labels of this world do not determine when the task is done: two walks have the same observations and end differently; with `learning.tolerate` walks are repeated"
+            );
+        }
+        Ok(())
+    }
+
     /// Whether many walks have come to dead ends and none to a goal.
     fn is_lost(&self) -> bool {
         let dead_ends = self.traces.iter().filter(|one| one.kind() == Kind::DeadEnd);
@@ -336,6 +351,19 @@ impl<W: Worlds> Exploration<W> {
     }
 }
 
+/// Whether two walks observed the same and ended differently, or one goes on where the other was over.
+fn conflict(one: &Trace, other: &Trace) -> bool {
+    let (short, long) = match one.steps().len() <= other.steps().len() {
+        true => (one, other),
+        false => (other, one),
+    };
+    let ends = match short.steps().len() == long.steps().len() {
+        true => short.kind() != long.kind(),
+        false => short.kind() != Kind::Incomplete,
+    };
+    ends && long.steps().starts_with(short.steps())
+}
+
 /// How the next object is chosen: with queries, nothing else is probed.
 fn choice(config: &ExplorationConfig, queries: Option<&Queries>) -> ExplorationChoice {
     match queries {
@@ -348,4 +376,34 @@ fn choice(config: &ExplorationConfig, queries: Option<&Queries>) -> ExplorationC
 pub(crate) fn reach_avoid_policy(config: &RunConfig) -> Option<Arc<ReachAvoidPolicy>> {
     let shield = config.exploration.as_ref()?.shield;
     Some(Arc::new(ReachAvoidPolicy::shipped().with_shield(shield)))
+}
+
+#[cfg(test)]
+mod tests {
+    use form_core::{AtomSet, Signature};
+
+    use super::*;
+
+    #[test]
+    fn walks_that_end_differently_are_in_conflict() {
+        let signature = Signature::parse(["a", "b"]).unwrap();
+        let trace = |kind, names: &str| {
+            let seen = |name: char| signature.observation([name.to_string()]).unwrap();
+            Trace::new(kind, names.chars().map(seen).collect::<Vec<AtomSet>>())
+        };
+        let goal = trace(Kind::Goal, "ab");
+        for (kind, names, expected) in [
+            (Kind::Goal, "ab", false),
+            (Kind::Incomplete, "ab", true),
+            (Kind::DeadEnd, "ab", true),
+            (Kind::Incomplete, "a", false),
+            (Kind::DeadEnd, "a", true),
+            (Kind::Incomplete, "aba", true),
+            (Kind::Incomplete, "bab", false),
+        ] {
+            let other = trace(kind, names);
+            assert_eq!(conflict(&goal, &other), expected, "{other:?}");
+            assert_eq!(conflict(&other, &goal), expected, "{other:?}");
+        }
+    }
 }

@@ -89,7 +89,7 @@ fn walks_with_wrong_labels_agree() {
         let tolerant = run(task, "auto");
         assert!(is_right(&tolerant), "{task}: {}", tolerant.machine());
         assert_eq!(
-            tolerant.state().stop_cause.as_ref().map(|one| one.as_str()),
+            (tolerant.state().stop_cause.as_ref()).map(form_lab::StopCause::as_str),
             Some("converged"),
             "{task}"
         );
