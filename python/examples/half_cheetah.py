@@ -1,6 +1,6 @@
 """HalfCheetah with the two machines of Toro Icarte et al. (JAIR 2022): continuous control with counterfactual experience (CRM).
 
-    python half_cheetah.py --steps 3000000 --out results/benchmarks    # days of one core
+    python half_cheetah.py --steps 3000000 --out results/benchmarks    # four hours of one core for each task
     python half_cheetah.py --small                                      # half a minute: that it runs
 
 Needs `pip install "gymnasium[mujoco]"`. What the cheetah can notice is how far it has come. Task 1 is to run forth and back between
@@ -8,7 +8,7 @@ two lines, again and again; task 2 is to pass five lines in order. A thousand is
 costs what MuJoCo's control does. The published curves are the reward per step of the last 100 episodes; after 3 million steps of DDPG
 with CRM they are at 8.3 and 8.9.
 
-Rewards are divided by 100 for the learner, which is Stable-Baselines3's TD3 with small networks. The curve is of the true ones.
+Rewards are divided by 100 for the learner, which is Stable-Baselines3's TD3 on four cheetahs at once. The curve is of the true ones.
 """
 
 from __future__ import annotations

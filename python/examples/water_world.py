@@ -1,6 +1,6 @@
 """Water world with DQN and counterfactual experience (CRM), as Toro Icarte et al. (JAIR 2022) measure it.
 
-    python water_world.py --seeds 1 2 3 4 5 --jobs 5 --out results/benchmarks    # minutes with a GPU, hours without
+    python water_world.py --seeds 1 2 3 4 5 --jobs 5 --out results/benchmarks    # 20 minutes on a GPU with 6 jobs, by the first 90 s
     python water_world.py --small                                                  # half a minute: that it runs
 
 The agent is a ball among twelve of six colours. Its task is to touch colours in an order, which a machine says; unless `--task` names
@@ -8,7 +8,8 @@ another one, it is the one that the paper learns alone: red, green, blue and, be
 
 The world shows positions and velocities, the wrapper adds the machine's state, and `formrl.sb3.counterfactual` gives the learner, of every
 step, what it would have been in each of the machine's other states. The learner is double DQN, as in the paper. The paper makes an update
-with 32 steps, in all states of the machine, after every step; here there are fewer and larger ones, which suits a GPU.
+with 32 steps, in all states of the machine, after every step; here there are fewer and larger ones, which suits a GPU. Many seeds are
+learnt faster by `python/benches/water_seeds.py`.
 
 A curve is the reward per step of the last 100 episodes, relative to the best episode of all seeds: as the published ones are drawn.
 """

@@ -1,8 +1,9 @@
-"""The examples run, in their small versions, as a reader would run them."""
+"""The examples, and a benchmark that learns, run in their small versions, as a reader would run them."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -27,3 +28,16 @@ def test_small_version_of(example: Path, tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, example, "--small"], cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout
+
+
+def test_all_seeds_of_water_world_at_once(root: Path, tmp_path: Path) -> None:
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    few = ["steps=400", "layers=[8]", "batch=8", "updates=1", "starts=100", "buffer=200"]
+    for more in (["--choose", "--out", "settings.json"], ["--settings", "settings.json", "--seeds", "1", "2", "--out", "."]):
+        command = [sys.executable, root / "python/benches/water_seeds.py", "--task", "ab", "--set", *few, *more]
+        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+    assert "400 steps of 2 learners" in ended.stdout
+    assert json.loads((tmp_path / "settings.json").read_text())["gamma"] in (0.9, 0.95, 0.98)
+    assert (tmp_path / "water-ab-crm.csv").read_text().startswith("steps,median,seed 1,seed 2")

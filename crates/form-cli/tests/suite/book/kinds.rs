@@ -82,7 +82,7 @@ const GRAMMARS: [&str; 2] = ["book/src/language.md", "book/src/formats.md"];
 
 /// Lines that no test of the book can run, by their beginnings, and the step of `.ci/run` that does: the same work, in the profile and the
 /// folders of the tests.
-pub const INSTALL: [(&str, &str); 10] = [
+pub const INSTALL: [(&str, &str); 12] = [
     ("cargo install --path crates/form-cli", "command_line"),
     ("cargo run --release -- train ", "command_line"),
     ("cargo run --release -- bench", "tests"),
@@ -98,6 +98,8 @@ pub const INSTALL: [(&str, &str); 10] = [
     ("cargo test --workspace", "tests"),
     ("pip install ./python", "python"),
     ("python python/benches/tabular.py ", "python"),
+    ("python python/benches/water_seeds.py ", "ecosystem"),
+    ("python python/examples/half_cheetah.py ", "ecosystem"),
     ("pip install \"./python[", "ecosystem"),
 ];
 
