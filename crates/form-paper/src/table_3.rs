@@ -87,7 +87,7 @@ struct Planned {
 impl Planned {
     fn is(&self, made: &TimedMachine) -> bool {
         let own = [self.task, self.source, self.machine, self.solver];
-        own == [&made.task, &made.source, &made.machine, &made.solver] && self.seed == made.seed
+        own == [&*made.task, &*made.source, &*made.machine, &*made.solver] && self.seed == made.seed
     }
 
     fn options(&self) -> Options {
