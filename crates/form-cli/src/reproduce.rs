@@ -369,6 +369,7 @@ fn table_3(args: &Args) -> Result<Answer> {
     let out = (args.out.clone()).unwrap_or_else(|| PathBuf::from("results/table-3"));
     let experiment = Table3 {
         seeds: args.seeds,
+        runs: args.runs.clone(),
         interrupt: input::interrupt()?,
     };
     let (machines, complete) = experiment.carry_out(&out, &|line| output::remark(line))?;

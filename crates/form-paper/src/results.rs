@@ -73,13 +73,20 @@ pub fn write_results(
     Ok(Results { files, findings })
 }
 
-/// Copies the configuration, metrics and results of a run into the folder of results.
+/// Copies the configuration, metrics, traces and results of a run into the folder of results.
 fn copy_small_files(folder: &Path, runner: &Runner, name: &str) -> Result<()> {
     if runner.folder == folder.join("runs") {
         return Ok(());
     }
     let to = folder.join("runs").join(name);
-    for file in ["config.toml", "metrics.csv", "result.json", "unseen.json"] {
+    let files = [
+        "config.toml",
+        "metrics.csv",
+        "result.json",
+        "traces.jsonl",
+        "unseen.json",
+    ];
+    for file in files {
         let from = runner.folder_of(name).join(file);
         if from.is_file() {
             std::fs::create_dir_all(&to).with_context(|| format!("{}", to.display()))?;

@@ -1,19 +1,19 @@
 //! Table 3 of the paper, the learner alone: seconds from a set of traces to the smallest machine, proven, first-order and propositional.
 //!
-//! The traces come from random walks, or from the joint loop: then they are what its learner had when it learnt the task's machine. The
+//! The traces come from random walks, or from finished runs of the joint loop: then they are what its learner had for the last machine. The
 //! same traces go to clingo with the problem encoded directly, if the program is installed. Learning is on one thread.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use form_core::Trace;
+use form_core::{Machine, Signature, Trace, TraceFile};
 use form_env::{RandomWalks, Task};
-use form_lab::{GridEnvFactory, Method, Preset, RunConfig, Trainer, write_atomically};
+use form_lab::write_atomically;
 use form_learn::asp::learn_with_clingo;
 use form_learn::{LearnOutcome, Learner, Limits, Options};
 use serde::{Deserialize, Serialize};
@@ -34,12 +34,10 @@ const BUILT_IN: &str = "form";
 const CLINGO: &str = "clingo";
 /// Traces of each kind from walks.
 const EACH: usize = 20;
-/// The joint loop ends with the task's machine, or after this many steps.
-const MOST_STEPS: u64 = 160_000;
 /// Seconds for one machine.
 const LIMIT: u64 = 600;
-/// Seeds that clingo gets, which takes minutes for some.
-const CLINGO_SEEDS: u64 = 3;
+/// Sets of traces of a kind that clingo gets, which takes minutes for some.
+const CLINGO_SEEDS: usize = 3;
 const RAW: &str = "machines.jsonl";
 
 /// One set of traces and one learner.
@@ -70,8 +68,10 @@ pub struct TimedMachine {
 /// The experiment.
 #[derive(Debug)]
 pub struct Table3 {
-    /// The number of seeds, from 1.
+    /// The number of seeds of walks, from 1.
     pub seeds: u64,
+    /// The folder of runs that have kept their traces: `all-yellow/form-6/traces.jsonl`.
+    pub runs: PathBuf,
     /// Stops the work when it is set.
     pub interrupt: Arc<AtomicBool>,
 }
@@ -88,6 +88,16 @@ impl Planned {
     fn is(&self, made: &TimedMachine) -> bool {
         let own = [self.task, self.source, self.machine, self.solver];
         own == [&*made.task, &*made.source, &*made.machine, &*made.solver] && self.seed == made.seed
+    }
+
+    /// The traces of its run of the joint loop.
+    fn path(&self, runs: &Path) -> PathBuf {
+        let method = match self.machine == MACHINES[0] {
+            true => "form",
+            false => "propositional",
+        };
+        let run = format!("{method}-{}", self.seed);
+        runs.join(self.task).join(run).join("traces.jsonl")
     }
 
     fn options(&self) -> Options {
@@ -108,7 +118,7 @@ impl Table3 {
         folder: &Path,
         say: &(dyn Fn(&str) + Sync),
     ) -> Result<(Vec<TimedMachine>, bool)> {
-        let all = plan(self.seeds, has_clingo());
+        let all = plan(self.seeds, &self.runs, has_clingo());
         let make = |planned: &Planned| {
             let made = self.make(planned);
             let made = made.with_context(|| format!("{}, seed {}", planned.task, planned.seed))?;
@@ -131,12 +141,9 @@ impl Table3 {
 
     fn make(&self, planned: &Planned) -> Result<Option<TimedMachine>> {
         let task = Arc::new(Task::builtin(planned.task)?);
-        let traces = match planned.source == SOURCES[0] {
-            true => walks(&task, planned.seed)?,
-            false => match self.joint_loop(&task, planned)? {
-                Some(traces) => traces,
-                None => return Ok(None),
-            },
+        let (signature, traces) = match planned.source == SOURCES[0] {
+            true => (task.signature().clone(), walks(&task, planned.seed)?),
+            false => kept(&planned.path(&self.runs))?,
         };
         let limits = Limits {
             time: Some(Duration::from_secs(LIMIT)),
@@ -146,15 +153,9 @@ impl Table3 {
         let options = planned.options();
         let start = Instant::now();
         let outcome = match planned.solver == CLINGO {
-            true => learn_with_clingo(
-                task.signature(),
-                &traces,
-                &options,
-                &limits,
-                Path::new(CLINGO),
-            )?,
+            true => learn_with_clingo(&signature, &traces, &options, &limits, Path::new(CLINGO))?,
             false => {
-                let mut learner = Learner::new(task.signature(), &options);
+                let mut learner = Learner::new(&signature, &options);
                 for trace in &traces {
                     learner.add(trace);
                 }
@@ -176,30 +177,18 @@ impl Table3 {
             traces: traces.len(),
             seconds,
             proven: matches!(outcome, LearnOutcome::Minimal(_)),
-            states: machine.map(form_core::Machine::inner_states),
+            states: machine.map(Machine::inner_states),
             equivalent: equivalent.transpose()?.unwrap_or(false),
         }))
     }
+}
 
-    /// The traces that the joint loop keeps when it has learnt the task's machine, or at its limit; nothing if it was interrupted.
-    fn joint_loop(&self, task: &Arc<Task>, planned: &Planned) -> Result<Option<Vec<Trace>>> {
-        let method = match planned.machine == MACHINES[0] {
-            true => Method::Form,
-            false => Method::Propositional,
-        };
-        let mut config = RunConfig::new(task.name(), method, Preset::Fast);
-        config.seed = planned.seed;
-        // Nothing is read off the policies.
-        config.set("evaluation.share", "0")?;
-        let envs = GridEnvFactory::of(task.clone(), &config);
-        let mut trainer = Trainer::new(config, envs, self.interrupt.clone())?;
-        while trainer.state().steps < MOST_STEPS && !is_equivalent(trainer.machine(), task)? {
-            if trainer.iterate()?.is_none() {
-                return Ok(None);
-            }
-        }
-        Ok(Some(trainer.traces().to_vec()))
-    }
+/// The traces of a run.
+fn kept(path: &Path) -> Result<(Signature, Vec<Trace>)> {
+    let signature = TraceFile::open(path)?.signature()?;
+    let traces = TraceFile::open(path)?.traces(&signature)?;
+    let traces = traces.into_iter().map(|(_, trace)| trace).collect();
+    Ok((signature, traces))
 }
 
 fn walks(task: &Arc<Task>, seed: u64) -> Result<Vec<Trace>> {
@@ -218,22 +207,23 @@ fn has_clingo() -> bool {
     version.status().is_ok_and(|status| status.success())
 }
 
-fn plan(seeds: u64, clingo: bool) -> Vec<Planned> {
+/// All sets of traces and learners; of the joint loop, the runs that have kept their traces.
+fn plan(seeds: u64, runs: &Path, clingo: bool) -> Vec<Planned> {
     let mut plan = Vec::new();
-    for solver in [BUILT_IN, CLINGO] {
-        let seeds = match solver == CLINGO {
-            true if clingo => seeds.min(CLINGO_SEEDS),
-            true => 0,
-            false => seeds,
-        };
+    for solver in [BUILT_IN, CLINGO].into_iter().take(1 + usize::from(clingo)) {
         for (task, _) in TASKS {
             for (source, machine) in SOURCES.into_iter().flat_map(|s| MACHINES.map(|m| (s, m))) {
-                plan.extend((1..=seeds).map(|seed| Planned {
+                let own = (1..=seeds).map(|seed| Planned {
                     task,
                     source,
                     machine,
                     solver,
                     seed,
+                });
+                let made = own.filter(|one| source == SOURCES[0] || one.path(runs).is_file());
+                plan.extend(made.take(match solver == CLINGO {
+                    true => CLINGO_SEEDS,
+                    false => usize::MAX,
                 }));
             }
         }
@@ -251,8 +241,8 @@ pub(crate) fn remake_tables(folder: &Path, command: &str) -> Result<String> {
 /// The table: medians with the range in brackets.
 pub fn table_3(made: &[TimedMachine], seeds: u64) -> String {
     let mut text = format!(
-        "# Table 3: seconds of the learner\n\nMade by `form reproduce table-3 --seeds {seeds}`. Median seconds over the seeds, the range in brackets; *walks*: {EACH} traces of random \
-         walks of every kind in which an episode can end; *joint loop*: the traces that the loop has when its machine is the task's own, or after {MOST_STEPS} steps. \
+        "# Table 3: seconds of the learner\n\nMade by `form reproduce table-3 --runs results/runs --seeds {seeds}`. Median seconds over the seeds, the range in brackets; *walks*: {EACH} traces of random \
+         walks of every kind in which an episode can end; *joint loop*: the traces that finished runs had for their last machine, where they are kept. \
          *Task's machine* counts the machines that do the same as the task's own. At most {LIMIT} seconds per machine. Propositional machines may have two edges between two states. The \
          times of the paper are ILASP's, on its own traces and computer.\n\n\
          | task | machine | the paper | traces from | how many | learner | machines | seconds | over the limit | task's machine |\n|---|---|---|---|---|---|---|---|---|---|\n"
@@ -310,8 +300,9 @@ mod tests {
     fn the_kept_table_is_made_from_the_kept_machines() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/table-3");
         let made: Vec<TimedMachine> = read_lines(&folder.join(RAW)).unwrap();
-        let seeds = made.iter().map(|one| one.seed).max().unwrap();
-        let missing = (plan(seeds, false).iter())
+        let command = crate::recorded_command(&folder).unwrap();
+        let seeds: u64 = command.rsplit(' ').next().unwrap().parse().unwrap();
+        let missing = (plan(seeds, &folder.join("../runs"), false).iter())
             .filter(|planned| !made.iter().any(|one| planned.is(one)))
             .count();
         assert_eq!(missing, 0);
