@@ -75,11 +75,11 @@ pub(crate) fn vocabulary(signature: &Signature, options: &Options) -> Result<Vec
         let counts = (1..=options.counts).filter(|count| *count > 1 || options.once);
         let counts = counts.map(|count| Quantifier::AtLeast(count as u32));
         for quantifier in ([Quantifier::Exists, Quantifier::Forall].into_iter()).chain(counts) {
-            for (predicate, terms) in &patterns {
+            for ((predicate, terms), mask) in &patterns {
                 let atom =
                     QuantifiedAtom::new(quantifier, predicate.clone(), terms.iter().cloned());
                 let atom = atom.expect("a pattern has a variable");
-                let mask = signature.instances(&atom.literals()[0]);
+                let mask = mask.clone();
                 let (window, cost) = match quantifier {
                     Quantifier::Exists => (None, 1),
                     Quantifier::Forall => (Some(Window::Count(mask.len())), 1),
@@ -189,10 +189,12 @@ pub fn learnable_atoms(signature: &Signature, first_order: bool) -> Result<Vec<A
 /// A predicate and its arguments.
 type Pattern = (Name, Vec<Term>);
 
-/// The patterns of quantified atoms: every predicate over all its arguments and, for several arguments, over some of them
-/// where at least two atoms agree in the others. `None` if there are more than `most`.
-fn patterns(signature: &Signature, most: usize) -> Option<Vec<Pattern>> {
+/// The patterns of quantified atoms, with their instances: every predicate over all its arguments and, for several arguments, over some of
+/// them where at least two atoms agree in the others. Of patterns with the same instances, which mean the same, the first: the tie-break
+/// would prefer it. `None` if there are more than `most`.
+fn patterns(signature: &Signature, most: usize) -> Option<Vec<(Pattern, AtomSet)>> {
     let mut known: HashSet<Pattern> = HashSet::new();
+    let mut meanings: HashSet<Vec<AtomId>> = HashSet::new();
     let mut patterns = Vec::new();
     for atom in signature.atoms() {
         let constants = atom.constants();
@@ -204,10 +206,14 @@ fn patterns(signature: &Signature, most: usize) -> Option<Vec<Pattern>> {
                 false => Term::Variable(i as u32),
                 true => Term::Constant(constants[i].clone()),
             };
-            let terms = (0..constants.len()).map(term).collect();
-            let pattern = (atom.predicate().clone(), terms);
-            if known.insert(pattern.clone()) {
-                patterns.push(pattern);
+            let terms: Vec<Term> = (0..constants.len()).map(term).collect();
+            let pattern = (atom.predicate().clone(), terms.clone());
+            if !known.insert(pattern.clone()) {
+                continue;
+            }
+            let instances = signature.instances(&Literal::now(pattern.0.clone(), terms));
+            if meanings.insert(instances.iter().collect()) {
+                patterns.push((pattern, instances));
             }
         }
         if patterns.len() > most {
@@ -287,9 +293,9 @@ mod tests {
 
     #[test]
     fn the_number_of_arguments_may_be_any() {
-        // All subsets of the two arguments in which the atoms agree.
-        assert_eq!(written(&wide(3)).unwrap().len(), 2 * 4 + 2);
-        assert_eq!(written(&wide(11)).unwrap().len(), 2 * 1024 + 2);
+        // Whatever is fixed of the arguments in which the atoms agree, both are meant.
+        assert_eq!(written(&wide(3)).unwrap().len(), 2 + 2);
+        assert_eq!(written(&wide(11)).unwrap().len(), 2 + 2);
         // No two atoms agree in an argument, however many there are.
         let arguments = |of: &str| (0..100).map(|i| format!("{of}{i}")).collect::<Vec<_>>();
         let atoms = ["a", "b"].map(|of| format!("p({})", arguments(of).join(",")));

@@ -179,12 +179,16 @@ fn atoms(signature: &Signature, options: &Options) -> Vec<Candidate> {
                 Quantifier::AtLeast(count) if count < mask.count_ones() => (Looks::Count(count), 2),
                 Quantifier::AtLeast(_) => continue,
             };
-            if terms.iter().all(Option::is_none) || mask.count_ones() >= 2 {
+            let forall = quantifier == Quantifier::Forall;
+            // Of formulae that mean the same, the first.
+            let is_known = (all.iter())
+                .any(|c: &Candidate| (c.forall, c.mask, &c.looks) == (forall, mask, &looks));
+            if !is_known && (terms.iter().all(Option::is_none) || mask.count_ones() >= 2) {
                 all.push(Candidate {
                     atom: atom.into(),
                     mask,
                     looks,
-                    forall: quantifier == Quantifier::Forall,
+                    forall,
                     ground: false,
                     cost,
                 });
