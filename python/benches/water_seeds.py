@@ -80,6 +80,8 @@ class Transitions:
         found = self.numbers.get(key)
         if found is None:
             found = self.numbers[key] = len(self.numbers)
+            if found == len(self.next):
+                self.next, self.rewards, self.over = (np.concatenate([table, np.zeros_like(table)]) for table in (self.next, self.rewards, self.over))
             encode, n = self.machine.signature.encode, len(self.running)
             windows = np.zeros((n, 2, len(self.machine.signature)), np.bool_)
             windows[:, 1] = encode(newest)
@@ -188,13 +190,13 @@ def trained(members: list[Member], task: str, map_seed: int, settings: dict[str,
     states, lengths = (np.zeros((len(members), worlds), np.int64) for _ in range(2))
     for i, envs in enumerate(made):
         for j, env in enumerate(envs):
-            before[i, j] = env.reset(seed=members[i].seed)[0]
+            before[i, j] = env.reset(seed=1000 * members[i].seed + j)[0]
             states[i, j] = heads[env.episode.state_index]
     known, update, done = -1, None, 0
     until = time.monotonic() + seconds
     while done < steps and time.monotonic() < until:
         epsilon = max(settings["epsilon"], 1 - done / (settings["explore"] * steps))
-        rows = torch.from_numpy(before).to(device)
+        rows = torch.tensor(before, device=device)  # a copy: `before` changes below
         with torch.no_grad():
             at = torch.from_numpy(states).to(device)[:, :, None, None].expand(-1, -1, 1, 5)
             greedy = learner.net(rows).gather(2, at).argmax(dim=3).squeeze(2).cpu().numpy()

@@ -3,7 +3,7 @@
 //! Two questions: is there a machine at all, and which is the cheapest? The cost is bounded from below and asked for
 //! [skeleton](crate::skeletons) by skeleton. First all machines of each cost are [followed](crate::follow), without a solver: that
 //! finds small machines at once. Then a second thread asks the [relaxation](Relaxation), which is exact here, for any machine, while
-//! this one goes on following; with one thread they take turns. Where there are too many to follow, the relaxation answers both questions
+//! this one goes on following; with one thread, or once a machine is known, they take turns. Where there are too many to follow, the relaxation answers both questions
 //! in turn. Each answer is exact, so the result does not depend on which comes first. At the lowest cost, all further machines are
 //! found in the same pass, so that ties cost little.
 

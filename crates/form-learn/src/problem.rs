@@ -182,7 +182,8 @@ impl Problem {
     }
 }
 
-/// How many traces of each end the relaxation starts from, where stays can be counted: with quantifiers at least, without them half as many.
+/// How many traces of each end the relaxation starts from, where stays can be counted: with quantifiers at least this many, and three per
+/// state; without them twice as many.
 const SEEDS: usize = 10;
 /// For how many traces of each end the ways are counted.
 const COUNTED: usize = 400;

@@ -9,7 +9,7 @@ use crate::plan::{Experiment, PlanOptions, plan_runs};
 use crate::raw_data::TABLES;
 use crate::results::write_results;
 use crate::runner::Runner;
-use crate::{scaling, table_3, unknown_tasks, zero_shot};
+use crate::{label_noise, scaling, table_3, unknown_tasks, zero_shot};
 
 /// A kept file, and whether the raw data give the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,11 +63,12 @@ pub fn check_runs(
 pub fn check_tables(folder: &Path) -> Result<Vec<CheckedFile>> {
     let mut checked = Vec::new();
     type Remake = fn(&Path, &str) -> Result<String>;
-    let experiments: [(&str, Remake); 4] = [
+    let experiments: [(&str, Remake); 5] = [
         ("zero-shot", zero_shot::remake_tables),
         ("unknown-tasks", unknown_tasks::remake_tables),
         ("table-3", table_3::remake_tables),
         ("scaling", scaling::remake_tables),
+        ("label-noise", label_noise::remake_tables),
     ];
     for (name, remake) in experiments {
         let own = folder.join(name);

@@ -17,7 +17,7 @@ use form_lab::{
 use form_rl::Choice;
 use serde::{Deserialize, Serialize};
 
-use crate::raw_data::{TABLES, make_missing};
+use crate::raw_data::{TABLES, make_missing, read_lines, seeds_of};
 use crate::unknown_tasks::{is_equivalent, median_and_largest};
 
 /// How machine and policies are learnt, with the most steps of a run, and with values of `learning.tolerate`.
@@ -149,8 +149,11 @@ impl NoisyRuns {
         };
         let runs = make_missing(&folder.join(RAW), &all, Planned::is, make)?;
         let complete = !self.interrupt.load(Ordering::Relaxed);
-        let text = noisy_runs_table(&runs, self.seeds);
-        write_atomically(&folder.join(TABLES), text.as_bytes())?;
+        // More runs than were asked for now may be kept.
+        if let Some(kept) = runs.iter().map(|run| run.seed).max() {
+            let text = noisy_runs_table(&runs, self.seeds.max(kept));
+            write_atomically(&folder.join(TABLES), text.as_bytes())?;
+        }
         Ok((runs, complete))
     }
 
@@ -262,6 +265,12 @@ fn plan(seeds: u64) -> Vec<Planned> {
     plan
 }
 
+/// The table made again from the raw data of a folder; `command` is what made it.
+pub(crate) fn remake_tables(folder: &Path, command: &str) -> Result<String> {
+    let runs: Vec<NoisyRun> = read_lines(&folder.join(RAW))?;
+    Ok(noisy_runs_table(&runs, seeds_of(command)?))
+}
+
 /// The table of all runs.
 pub fn noisy_runs_table(runs: &[NoisyRun], seeds: u64) -> String {
     let mut text = format!(
@@ -324,7 +333,6 @@ mod tests {
     use form_lab::read_text;
 
     use super::*;
-    use crate::raw_data::read_lines;
 
     /// The kept table is that of the kept runs, each of which is one of the plan.
     #[test]

@@ -25,6 +25,12 @@ pub(crate) fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     objects.collect()
 }
 
+/// The number of seeds that a command ends in.
+pub(crate) fn seeds_of(command: &str) -> Result<u64> {
+    let seeds = (command.rsplit(' ').next()).and_then(|seeds| seeds.parse().ok());
+    seeds.with_context(|| format!("`{command}` does not end in a number of seeds"))
+}
+
 /// Writes a file, and makes its folder.
 pub(crate) fn write_lines<'a, T: Serialize + 'a>(
     path: &Path,

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::curves::{Axis, Curve, Figure, Panel, Scale};
 use crate::growth::SUB_TASKS;
-use crate::raw_data::{TABLES, make_missing, read_lines};
+use crate::raw_data::{TABLES, make_missing, read_lines, seeds_of};
 use crate::unknown_tasks::{EPISODES, MOST_STEPS, UnknownTaskRun, explore, median_and_largest};
 use crate::zero_shot::open_room;
 
@@ -144,9 +144,10 @@ fn plan(seeds: u64) -> Vec<Planned> {
 
 /// The tables made again from the raw data of a folder; `command` is what made it.
 pub(crate) fn remake_tables(folder: &Path, command: &str) -> Result<String> {
-    let seeds = (command.rsplit(' ').next()).and_then(|seeds| seeds.parse().ok());
-    let seeds = seeds.with_context(|| format!("`{command}` does not end in a number of seeds"))?;
-    Ok(scaling_tables(&read_lines(&folder.join(RAW))?, seeds))
+    Ok(scaling_tables(
+        &read_lines(&folder.join(RAW))?,
+        seeds_of(command)?,
+    ))
 }
 
 /// The tables of all runs.

@@ -18,7 +18,7 @@ use form_learn::asp::learn_with_clingo;
 use form_learn::{LearnOutcome, Learner, Limits, Options};
 use serde::{Deserialize, Serialize};
 
-use crate::raw_data::{TABLES, make_missing, read_lines};
+use crate::raw_data::{TABLES, make_missing, read_lines, seeds_of};
 use crate::statistics::median;
 use crate::unknown_tasks::is_equivalent;
 
@@ -233,9 +233,7 @@ fn plan(seeds: u64, runs: &Path, clingo: bool) -> Vec<Planned> {
 
 /// The table made again from the raw data of a folder; `command` is what made it.
 pub(crate) fn remake_tables(folder: &Path, command: &str) -> Result<String> {
-    let seeds = (command.rsplit(' ').next()).and_then(|seeds| seeds.parse().ok());
-    let seeds = seeds.with_context(|| format!("`{command}` does not end in a number of seeds"))?;
-    Ok(table_3(&read_lines(&folder.join(RAW))?, seeds))
+    Ok(table_3(&read_lines(&folder.join(RAW))?, seeds_of(command)?))
 }
 
 /// The table: medians with the range in brackets.
@@ -243,7 +241,7 @@ pub fn table_3(made: &[TimedMachine], seeds: u64) -> String {
     let mut text = format!(
         "# Table 3: seconds of the learner\n\nMade by `form reproduce table-3 --runs results/runs --seeds {seeds}`. Median seconds over the seeds, the range in brackets; *walks*: {EACH} traces of random \
          walks of every kind in which an episode can end; *joint loop*: the traces that finished runs had for their last machine, where they are kept. \
-         *Task's machine* counts the machines that do the same as the task's own. At most {LIMIT} seconds per machine. Propositional machines may have two edges between two states. The \
+         *Task's machine* counts the machines that do the same as the task's own. At most {LIMIT} seconds per machine. Propositional machines may have two edges between two states. Machines are learnt side by side, one per core. The \
          times of the paper are ILASP's, on its own traces and computer.\n\n\
          | task | machine | the paper | traces from | how many | learner | machines | seconds | over the limit | task's machine |\n|---|---|---|---|---|---|---|---|---|---|\n"
     );
@@ -300,8 +298,7 @@ mod tests {
     fn the_kept_table_is_made_from_the_kept_machines() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/table-3");
         let made: Vec<TimedMachine> = read_lines(&folder.join(RAW)).unwrap();
-        let command = crate::recorded_command(&folder).unwrap();
-        let seeds: u64 = command.rsplit(' ').next().unwrap().parse().unwrap();
+        let seeds = made.iter().map(|one| one.seed).max().unwrap();
         let missing = (plan(seeds, &folder.join("../runs"), false).iter())
             .filter(|planned| !made.iter().any(|one| planned.is(one)))
             .count();

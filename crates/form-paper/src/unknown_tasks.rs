@@ -17,7 +17,7 @@ use form_lab::{
 use form_rl::Choice;
 use serde::{Deserialize, Serialize};
 
-use crate::raw_data::{TABLES, make_missing, read_lines};
+use crate::raw_data::{TABLES, make_missing, read_lines, seeds_of};
 use crate::statistics::{interquartile_mean, median};
 use crate::zero_shot::random_machines;
 
@@ -234,12 +234,7 @@ fn named(name: &str, task: &Task) -> Result<Arc<Task>> {
 /// The tables made again from the raw data of a folder; `command` is what made it.
 pub(crate) fn remake_tables(folder: &Path, command: &str) -> Result<String> {
     let runs: Vec<UnknownTaskRun> = read_lines(&folder.join(RAW))?;
-    let seeds = command
-        .rsplit(' ')
-        .next()
-        .and_then(|seeds| seeds.parse().ok());
-    let seeds = seeds.with_context(|| format!("`{command}` does not end in a number of seeds"))?;
-    Ok(unknown_tasks_tables(&runs, seeds))
+    Ok(unknown_tasks_tables(&runs, seeds_of(command)?))
 }
 
 /// The tables of all runs.

@@ -76,7 +76,7 @@ fn flipped(name: &str) -> Result<Row> {
     let quick = seconds.iter().filter(|taken| **taken <= 10.0).count();
     Ok(Row {
         note: Some(format!(
-            "of {seeds}: proven {proven}, the machine of the figure {figures}, exactly the wrong traces {exact}; slowest {slowest:.2} s, within 10 s {quick}"
+            "seeds side by side, one per core; of {seeds}: proven {proven}, the machine of the figure {figures}, exactly the wrong traces {exact}; slowest {slowest:.2} s, within 10 s {quick}"
         )),
         ..Row::new(name, middle(seconds), "s")
     })

@@ -19,7 +19,7 @@ use crate::tasks::solution::{Shortest, shortest_from};
 use crate::tasks::task::Task;
 use crate::tasks::world::{GridWorld, WorldOptions};
 
-/// Groups of worlds are so small that there are this many of them, if possible: so many parts can worlds be taken apart into.
+/// Worlds can be taken apart into at most this many parts: groups are small enough for that, if there are enough worlds.
 const MOST_PARTS: usize = 16;
 
 /// Many worlds in which one task is played.

@@ -50,7 +50,7 @@ pub(crate) struct Exploration<W> {
     /// The machine that the run goes on with.
     published: Machine,
     /// Whether labels may be wrong.
-    doubts: bool,
+    repeats: bool,
 }
 
 /// The labels of an exploration.
@@ -59,7 +59,7 @@ pub(crate) struct Labels {
     /// Wrong ones that are made, for experiments.
     pub(crate) noise: Option<LabelNoise>,
     /// Whether they may be wrong, so that walks are repeated.
-    pub(crate) doubts: bool,
+    pub(crate) repeats: bool,
 }
 
 impl<W: Worlds> Exploration<W> {
@@ -82,7 +82,7 @@ impl<W: Worlds> Exploration<W> {
         let queries = (state.queries.clone()).map(|state| Queries::new(state, &traces, language));
         let choice = choice(config, queries.as_ref());
         let mut exploration = Self {
-            walker: Walker::new(Navigator::new(policy), labels.noise, labels.doubts),
+            walker: Walker::new(Navigator::new(policy), labels.noise, labels.repeats),
             explorer: Explorer::new(choice, machine, &vocabulary, &traces),
             config: config.clone(),
             worlds,
@@ -91,7 +91,7 @@ impl<W: Worlds> Exploration<W> {
             state,
             queries,
             published: machine.0.machine().clone(),
-            doubts: labels.doubts,
+            repeats: labels.repeats,
         };
         exploration.follow_queries()?;
         Ok(exploration)
@@ -201,7 +201,7 @@ impl<W: Worlds> Exploration<W> {
             }
             self.worlds.start(0, first + walks.len() as u64)?;
             let (state, traces, queries) = (&mut self.state, &self.traces, &mut self.queries);
-            let doubts = self.doubts;
+            let repeats = self.repeats;
             let walked = self.walker.walk(
                 &mut self.worlds,
                 &mut self.explorer,
@@ -215,14 +215,14 @@ impl<W: Worlds> Exploration<W> {
                         (Some(Wanted::Varied), true) => EpisodePlan::varied(),
                         _ => explorer.plan(state, traces, observations, random),
                     };
-                    match doubts {
+                    match repeats {
                         true => plan.at_most(MOST_OBJECTS),
                         false => plan,
                     }
                 },
             )?;
             walks.push(walked);
-            let trace = match self.doubts {
+            let trace = match self.repeats {
                 false => walks.last().map(|walked| walked.trace.clone()),
                 true => self.agreed(&mut walks, first, random, &go_on)?,
             };

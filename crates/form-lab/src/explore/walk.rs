@@ -18,7 +18,7 @@ pub(crate) struct Walker {
     /// Wrong labels that are made, for experiments.
     noise: Option<LabelNoise>,
     /// Whether labels may be wrong: a visit is over where the object stands, whatever is observed on the way.
-    doubts: bool,
+    repeats: bool,
 }
 
 /// An episode and its trace.
@@ -61,11 +61,11 @@ struct Progress {
 }
 
 impl Walker {
-    pub(crate) fn new(navigator: Navigator, noise: Option<LabelNoise>, doubts: bool) -> Self {
+    pub(crate) fn new(navigator: Navigator, noise: Option<LabelNoise>, repeats: bool) -> Self {
         Self {
             navigator,
             noise,
-            doubts,
+            repeats,
         }
     }
 
@@ -117,10 +117,10 @@ impl Walker {
         while !worlds.outcome(0).is_over() && (so_far.plan.only_probe || running(&so_far.monitor)) {
             state = so_far.monitor.state();
             let over = (so_far.plan.most).is_some_and(|most| so_far.legs.len() >= most);
-            if over || (self.doubts && so_far.plan.exactly && so_far.gave_up) {
+            if over || (self.repeats && so_far.plan.exactly && so_far.gave_up) {
                 break;
             }
-            let Some(target) = so_far.next(explorer, &observations, self.doubts, random) else {
+            let Some(target) = so_far.next(explorer, &observations, self.repeats, random) else {
                 break;
             };
             let Some((cell, direction)) = worlds.pose(0) else {
@@ -189,7 +189,7 @@ impl Walker {
         })
     }
 
-    /// Steps until something new is observed, or with doubts until the object is reached; whether that or the end of the episode came
+    /// Steps until something new is observed, or where walks are repeated until the object is reached; whether that or the end of the episode came
     /// before the patience was over.
     fn go<W: Worlds>(
         &mut self,
@@ -224,7 +224,7 @@ impl Walker {
             if let Some(cell) = here {
                 so_far.visit(course.map().label(cell));
             }
-            let there = match self.doubts {
+            let there = match self.repeats {
                 true => here.is_some_and(|cell| sub_task.reach()[sub_task.number(cell)]),
                 false => observed,
             };
@@ -249,11 +249,11 @@ impl Progress {
         &mut self,
         explorer: &Explorer,
         observations: &[AtomSet],
-        doubts: bool,
+        repeats: bool,
         random: &mut Random,
     ) -> Option<Target> {
         if self.plan.exactly
-            && !doubts
+            && !repeats
             && self
                 .asked
                 .as_ref()

@@ -56,12 +56,12 @@ fn scalar(tag: &str, value: f32) -> Vec<u8> {
 }
 
 /// What a field begins with: its number and its wire type, 0 for a variable-length integer, 1 and 5 for eight and four bytes, 2 for
-/// a length and as many bytes.
+/// a length and that number of bytes.
 fn field(number: u64, wire: u64) -> Vec<u8> {
     varint(number << 3 | wire)
 }
 
-/// A field of so many bytes.
+/// A field with these bytes, after their number.
 fn bytes(number: u64, data: &[u8]) -> Vec<u8> {
     [&field(number, 2)[..], &varint(data.len() as u64), data].concat()
 }

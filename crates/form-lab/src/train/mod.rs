@@ -230,7 +230,7 @@ fn exploration<F: EnvFactory>(
     let wrong = wrong_labels(config);
     let labels = Labels {
         noise: wrong.noise,
-        doubts: wrong.restart,
+        repeats: wrong.restart,
     };
     Exploration::new((section, labels), policy, worlds, machine, traces, state).map(Some)
 }

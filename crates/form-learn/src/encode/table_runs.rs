@@ -57,7 +57,7 @@ impl TableRuns {
     pub(super) fn for_refutations(shape: &Shape) -> Option<Self> {
         Self::with_order(
             shape,
-            shape.options.techniques.order && !shape.options.cyclic,
+            shape.options.techniques.order && !shape.options.cyclic && !shape.soft,
         )
     }
 

@@ -16,7 +16,7 @@ use crate::error::size;
 const BLOCK: usize = 16;
 
 /// Another number would round sums differently.
-const SHARDS: usize = 16;
+pub(crate) const SHARDS: usize = 16;
 
 #[derive(Debug)]
 struct Shard {

@@ -33,7 +33,7 @@ mod weights;
 pub use batch::{Batch, Loss, LossInput, Outputs};
 pub use config::{ImageConfig, LayerConfig, NetworkConfig, VectorConfig};
 pub use engine::Engine;
-pub(crate) use engine::Evaluator;
+pub(crate) use engine::{Evaluator, SHARDS};
 pub use inherit::{Inheritance, WeightOrigin};
 pub use initial::Initial;
 pub use network::Network;

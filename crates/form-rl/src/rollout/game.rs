@@ -17,6 +17,7 @@ use super::part::{Part, Rules};
 use crate::agents::agent_assignment::AgentAssignment;
 use crate::error::size;
 use crate::experience::{ClosedTrajectory, Experience};
+use crate::net::SHARDS;
 use crate::reach_avoid::navigator::Navigator;
 use crate::{Agent, Error, Network, PpoConfig, Result};
 
@@ -29,8 +30,8 @@ pub struct Collected {
     pub experience: Vec<Experience>,
 }
 
-/// The most parts of a game: so many workspaces an agent's network has.
-const MOST_PARTS: usize = 16;
+/// At most this many parts: one per workspace of an agent's network.
+const MOST_PARTS: usize = SHARDS;
 
 /// The game.
 ///
@@ -134,6 +135,15 @@ impl<W: Worlds> Game<W> {
             1 => Vec::new(),
             parts => self.worlds.split(parts),
         };
+        if groups.len() > parts {
+            let found = groups.len();
+            self.worlds.join(groups);
+            return Err(Error::Size {
+                what: "groups of worlds",
+                found,
+                expected: parts,
+            });
+        }
         let all: Vec<&mut W> = match groups.is_empty() {
             true => vec![&mut self.worlds],
             false => groups.iter_mut().collect(),
@@ -219,11 +229,12 @@ impl<W: Worlds> Game<W> {
             let no_agents = vec![None; worlds];
             for step in 0..steps {
                 let actions = &actions[step * width + part.first..][..worlds];
-                part.step(actions, &no_agents, |one| episodes.push((step, one)))?;
+                // Within a step, in all parts: those that ended, then those that are given up.
+                part.step(actions, &no_agents, |one| episodes.push((2 * step, one)))?;
                 for world in 0..worlds {
                     let slot = &part.slots[world];
                     if !slot.idle && slot.actions.len() >= longest {
-                        episodes.push((step, part.give_up(world)));
+                        episodes.push((2 * step + 1, part.give_up(world)));
                     }
                 }
                 part.next_episodes()?;
@@ -354,7 +365,7 @@ impl<W: Worlds> Game<W> {
     }
 }
 
-/// The episodes of all parts in the order of the steps that they ended with, and of worlds.
+/// The episodes of all parts in the order of the steps that they ended with (or of what they are numbered by), and of worlds.
 pub(super) fn in_order(parts: Vec<Vec<(usize, Episode)>>) -> impl Iterator<Item = Episode> {
     let mut episodes: Vec<(usize, Episode)> = parts.into_iter().flatten().collect();
     // Stable: the episodes of a part, which are ordered, follow those of the part before it.

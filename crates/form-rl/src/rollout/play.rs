@@ -63,7 +63,7 @@ impl<W: Worlds> Game<W> {
             self.check_agents(agents.iter().map(|agent| (agent.name(), agent.network())))?;
         }
         let episodes = usize::try_from(config.episodes).unwrap_or(usize::MAX);
-        let watch = Mutex::new(Watch {
+        let shared = Mutex::new(SharedProgress {
             progress: PlayProgress {
                 steps: 0,
                 episodes: 0,
@@ -72,32 +72,32 @@ impl<W: Worlds> Game<W> {
             go_on,
             stopped: false,
         });
-        let played = self.in_parts(agents, |part| play_part(part, config, &watch))?;
+        let played = self.in_parts(agents, |part| play_part(part, config, &shared))?;
         Ok(in_order(played).collect())
     }
 }
 
 /// What the parts tell of their progress, and whether they go on.
-struct Watch<F> {
+struct SharedProgress<F> {
     progress: PlayProgress,
     go_on: F,
     stopped: bool,
 }
 
-impl<F: FnMut(PlayProgress) -> bool> Watch<F> {
+impl<F: FnMut(PlayProgress) -> bool> SharedProgress<F> {
     /// Whether a part goes on with this number of steps, after it has ended some episodes.
-    fn goes_on(watch: &Mutex<Self>, steps: usize, ended: usize) -> bool {
+    fn goes_on(shared: &Mutex<Self>, steps: usize, ended: usize) -> bool {
         // Only a panic in `go_on` poisons it, and that ends the program's work here, too.
-        let Ok(mut watch) = watch.lock() else {
+        let Ok(mut shared) = shared.lock() else {
             return false;
         };
-        watch.progress.episodes += ended;
-        let progress = watch.progress;
-        watch.stopped = watch.stopped || steps > 0 && !(watch.go_on)(progress);
-        if !watch.stopped {
-            watch.progress.steps += steps as u64;
+        shared.progress.episodes += ended;
+        let progress = shared.progress;
+        shared.stopped = shared.stopped || steps > 0 && !(shared.go_on)(progress);
+        if !shared.stopped {
+            shared.progress.steps += steps as u64;
         }
-        !watch.stopped
+        !shared.stopped
     }
 }
 
@@ -105,7 +105,7 @@ impl<F: FnMut(PlayProgress) -> bool> Watch<F> {
 fn play_part<W: Worlds, F: FnMut(PlayProgress) -> bool>(
     part: &mut Part<'_, W>,
     config: PlayConfig,
-    watch: &Mutex<Watch<F>>,
+    shared: &Mutex<SharedProgress<F>>,
 ) -> Result<Vec<(usize, Episode)>> {
     let PlayConfig {
         episodes,
@@ -124,7 +124,7 @@ fn play_part<W: Worlds, F: FnMut(PlayProgress) -> bool>(
         .collect();
     let mut running = if episodes > 0 { left.len() } else { 0 };
     let (mut step, mut ended) = (0, 0);
-    while Watch::goes_on(watch, running, ended) && running > 0 {
+    while SharedProgress::goes_on(shared, running, ended) && running > 0 {
         let (actions, _) =
             part.choose_actions(choice, |world, draw| draw.action(&mut streams[world]))?;
         let from = played.len();

@@ -99,7 +99,7 @@ impl Player {
             let inference = &mut self.inference[number];
             inference.worlds = vec![0];
             inference.gather(number, assignment, worlds, &self.slots);
-            for mut policy in self.agents[number].evaluators().take(1) {
+            if let Some(mut policy) = self.agents[number].evaluators().next() {
                 inference.evaluate(&mut policy, &mut self.slots)?;
             }
             return Ok(Some(inference.outputs.logits.clone()));
