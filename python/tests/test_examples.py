@@ -35,7 +35,7 @@ def test_all_seeds_of_water_world_at_once(root: Path, tmp_path: Path) -> None:
         pytest.skip("torch is not installed")
     few = ["steps=400", "layers=[8]", "batch=8", "updates=1", "starts=100", "buffer=200"]
     for more in (["--choose", "--out", "settings.json"], ["--settings", "settings.json", "--seeds", "1", "2", "--out", "."]):
-        command = [sys.executable, root / "python/benches/water_seeds.py", "--task", "ab", "--set", *few, *more]
+        command = [sys.executable, str(root / "python/benches/water_seeds.py"), "--task", "ab", "--set", *few, *more]
         ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert ended.returncode == 0, ended.stderr
     assert "400 steps of 2 learners" in ended.stdout
