@@ -104,7 +104,12 @@ impl RunConfig {
             };
         }
         if !place.contains_key(name) && !OPTIONAL.contains(&key) {
-            let known: Vec<&str> = place.keys().map(String::as_str).collect();
+            let unset = (OPTIONAL.iter()).filter_map(|key| match key.rsplit_once('.') {
+                Some((section, name)) => (section == path).then_some(name),
+                None => path.is_empty().then_some(*key),
+            });
+            let known: BTreeSet<&str> = place.keys().map(String::as_str).chain(unset).collect();
+            let known: Vec<&str> = known.into_iter().collect();
             bail!(
                 "unknown setting `{key}`; known settings: {}",
                 known.join(", ")

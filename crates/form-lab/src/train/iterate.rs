@@ -312,7 +312,7 @@ impl<F: EnvFactory> Trainer<F> {
                     return Ok(RelearnOutcome::Stopped(reason));
                 }
                 LearnOutcome::Contradictory(pairs) => bail!(
-                    "the labels of this world do not determine when the task is done: {} pairs of traces have the same observations and end differently",
+                    "the labels of this world do not determine when the task is done: {} pairs of traces have the same observations and end differently; if labels may be wrong, `--set learning.tolerate=auto` lets a machine misjudge some",
                     pairs.len()
                 ),
             };

@@ -110,6 +110,8 @@ fn what_is_no_setting_is_refused_and_changes_nothing() {
             "0.9",
             "unknown setting `ppo.gama`; known settings:",
         ),
+        // Settings that have no value yet are named, too.
+        ("learning.tolerat", "auto", "time_limit, tolerate"),
         ("pop.gamma", "0.9", "unknown section `pop`"),
         ("seed.x", "1", "unknown section `seed`"),
         ("ppo.gamma", "much", "ppo.gamma: invalid type: string"),
