@@ -1,5 +1,6 @@
 //! `form play`: play a world with the keyboard, or watch the policies of a run, with the machine beside it.
 
+mod canvas;
 mod game;
 mod screen;
 mod watch;
@@ -9,12 +10,12 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use form_lab::{EpisodeRequest, Recording};
-use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::{Answer, input, world};
+use canvas::Screen;
 use game::Game;
 
 /// Play a task with the keyboard, or watch the policies of a run, with the machine beside it
@@ -55,9 +56,9 @@ pub fn run(args: &Args) -> Result<Answer> {
     let map = args.world.map.unwrap_or(0);
     let mut game = Game::new(args.world.start(&task, map)?, machine, map);
     expect_terminal("`form draw` prints a world anywhere")?;
-    on_terminal(|terminal, interrupted| {
+    on_terminal(|screen, interrupted| {
         loop {
-            terminal.draw(|frame| screen::draw(frame, &game))?;
+            screen.draw(|canvas| screen::draw(canvas, &game))?;
             while !event::poll(PAUSE)? {
                 if interrupted() {
                     return Ok(());
@@ -87,7 +88,7 @@ pub fn watch(
 ) -> Result<Answer> {
     let mut watch = watch::Watch::new(map, record)?;
     expect_terminal(&format!("{instead} draws an episode anywhere"))?;
-    on_terminal(|terminal, interrupted| watch.run(terminal, interrupted))
+    on_terminal(|screen, interrupted| watch.run(screen, interrupted))
 }
 
 fn expect_terminal(instead: &str) -> Result<()> {
@@ -97,15 +98,11 @@ fn expect_terminal(instead: &str) -> Result<()> {
     Ok(())
 }
 
-/// Plays on the terminal, which is restored on every exit, also after a panic; `interrupted` is the flag of Ctrl-C.
-fn on_terminal(
-    play: impl FnOnce(&mut DefaultTerminal, &dyn Fn() -> bool) -> Result<()>,
-) -> Result<Answer> {
+/// Plays on the terminal, which is restored on every exit; `interrupted` is the flag of Ctrl-C.
+fn on_terminal(play: impl FnOnce(&mut Screen, &dyn Fn() -> bool) -> Result<()>) -> Result<Answer> {
     let flag = input::interrupt()?;
-    let mut terminal = ratatui::try_init().context("cannot set up the terminal")?;
-    let played = play(&mut terminal, &|| flag.load(Ordering::Relaxed));
-    ratatui::try_restore().context("cannot restore the terminal")?;
-    played?;
+    let mut screen = Screen::open()?;
+    play(&mut screen, &|| flag.load(Ordering::Relaxed))?;
     Ok(Answer::Yes)
 }
 

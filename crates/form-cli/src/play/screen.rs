@@ -1,71 +1,60 @@
 //! The screen of a game: the room on the left, the machine and its buffer on the right.
 
+use crossterm::style::Color;
 use form_core::{Notation, StateId};
-use form_env::{Cell, Environment, EpisodeOutcome, Frame, Rgb};
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style, Stylize};
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Paragraph, Wrap};
+use form_env::{Cell, Environment, EpisodeOutcome, Frame};
 
+use super::canvas::{Area, Canvas, Line, Style};
 use super::game::Game;
 
 /// The columns per cell.
-const CELL: u16 = 3;
+const CELL: usize = 3;
 /// The minimum columns of the machine.
-const MACHINE: u16 = 36;
+const MACHINE: usize = 36;
 /// The rows of the episode panel, two of which can be long.
-const EPISODE: u16 = 11;
+const EPISODE: usize = 11;
 /// The number of recent observations shown.
 const TRACE: usize = 6;
 
 /// Draws everything.
-pub fn draw(frame: &mut ratatui::Frame<'_>, game: &Game) {
+pub fn draw(canvas: &mut Canvas, game: &Game) {
     let title = format!("{}, map {}", game.world().task().name(), game.map());
     let keys = " ← → turn  ↑ walk  p d t e pickup drop toggle done  r again  n next map  q quit";
-    draw_with(frame, game, &title, keys);
+    draw_with(canvas, game, &title, keys);
 }
 
 /// Draws everything, with a title and a line of keys.
-pub fn draw_with(frame: &mut ratatui::Frame<'_>, game: &Game, title: &str, help: &str) {
+pub fn draw_with(canvas: &mut Canvas, game: &Game, title: &str, help: &str) {
+    let Area { columns, rows } = canvas.area();
     let room = game.world().task().room();
-    let wanted = room.width() as u16 * CELL + 2;
-    let [top, keys] =
-        Layout::vertical([Constraint::Min(3), Constraint::Length(1)]).areas(frame.area());
+    let wanted = room.width() * CELL + 2;
+    let keys = rows.len().saturating_sub(1);
     // A room that is too large is cropped around the agent.
-    let width = wanted.min(top.width.saturating_sub(MACHINE));
-    let [left, right] =
-        Layout::horizontal([Constraint::Length(width), Constraint::Min(0)]).areas(top);
-    draw_room(frame, left, game, title);
-    let [machine, episode] =
-        Layout::vertical([Constraint::Min(3), Constraint::Length(EPISODE)]).areas(right);
-    draw_machine(frame, machine, game);
-    draw_episode(frame, episode, game);
-    frame.render_widget(Line::from(help).dim(), keys);
+    let middle = wanted.min(columns.len().saturating_sub(MACHINE));
+    let beside = keys.saturating_sub(EPISODE);
+    let area = |columns, rows| Area { columns, rows };
+    draw_room(canvas, &area(0..middle, 0..keys), game, title);
+    draw_machine(canvas, &area(middle..columns.end, 0..beside), game);
+    draw_episode(canvas, &area(middle..columns.end, beside..keys), game);
+    let help = [vec![(help.to_owned(), Style::dim())]];
+    canvas.lines(&area(columns, keys..rows.end), &help);
 }
 
-fn draw_room(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game, title: &str) {
+fn draw_room(canvas: &mut Canvas, area: &Area, game: &Game, title: &str) {
     let world = game.world();
-    let block = Block::bordered().title(format!(" {title} "));
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inside = canvas.bordered(area, title);
     let room = world.task().room();
     let agent = world.agent();
-    let columns = visible(room.width(), usize::from(inner.width / CELL), agent.x);
-    let rows = visible(room.height(), usize::from(inner.height), agent.y);
+    let columns = visible(room.width(), inside.columns.len() / CELL, agent.x);
+    let rows = visible(room.height(), inside.rows.len(), agent.y);
     let picture = Frame::of_world(world);
-    let lines: Vec<Line<'_>> = rows
-        .map(|y| {
-            let glyphs = columns.clone().map(|x| picture.glyph(Cell { x, y }));
-            let spans = glyphs.map(|glyph| {
-                Span::styled(
-                    glyph.text,
-                    Style::new().fg(colour(glyph.ink)).bg(colour(glyph.paper)),
-                )
-            });
-            Line::from_iter(spans)
-        })
-        .collect();
-    frame.render_widget(Paragraph::new(lines), inner);
+    let row = |y| -> Line {
+        let glyphs = columns.clone().map(|x| picture.glyph(Cell { x, y }));
+        let styled = glyphs.map(|glyph| (glyph.text, Style::of_pixels(glyph.ink, glyph.paper)));
+        styled.collect()
+    };
+    let lines: Vec<Line> = rows.map(row).collect();
+    canvas.lines(&inside, &lines);
 }
 
 /// The visible range of a side of the room, which contains the agent.
@@ -75,7 +64,7 @@ fn visible(size: usize, fits: usize, agent: usize) -> std::ops::Range<usize> {
     first..first + fits
 }
 
-fn draw_machine(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
+fn draw_machine(canvas: &mut Canvas, area: &Area, game: &Game) {
     let machine = game.machine();
     let mut lines = Vec::new();
     let mut current = 0;
@@ -85,48 +74,50 @@ fn draw_machine(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
         }
         lines.extend(state_lines(game, state));
     }
-    let block = Block::bordered().title(format!(" {} ", machine.name()));
-    let fits = usize::from(block.inner(area).height);
+    let inside = canvas.bordered(area, machine.name());
     // A long machine is cropped around the current state.
-    let hidden = lines.len().saturating_sub(fits).min(current);
-    let text = Paragraph::new(lines).scroll((hidden as u16, 0));
-    frame.render_widget(text.block(block), area);
+    let hidden = (lines.len().saturating_sub(inside.rows.len())).min(current);
+    canvas.lines(&inside, &lines[hidden..]);
 }
 
 /// The observations and the outcome.
-fn draw_episode(frame: &mut ratatui::Frame<'_>, area: Rect, game: &Game) {
+fn draw_episode(canvas: &mut Canvas, area: &Area, game: &Game) {
     let (world, signature) = (game.world(), game.signature());
-    let outcome = match world.outcome() {
-        EpisodeOutcome::Running => Span::raw("running"),
-        EpisodeOutcome::Goal => "goal: the task is done".green().bold(),
-        EpisodeOutcome::DeadEnd => "dead end: the task has become impossible".red().bold(),
-        EpisodeOutcome::OutOfTime => "out of time".yellow().bold(),
+    let bold = |colour| Style::bold().ink(colour);
+    let (outcome, style) = match world.outcome() {
+        EpisodeOutcome::Running => ("running", Style::default()),
+        EpisodeOutcome::Goal => ("goal: the task is done", bold(Color::Green)),
+        EpisodeOutcome::DeadEnd => ("dead end: the task has become impossible", bold(Color::Red)),
+        EpisodeOutcome::OutOfTime => ("out of time", bold(Color::Yellow)),
     };
     let steps = game.trace().steps();
     let newest: Vec<String> = (steps.iter().rev().take(TRACE))
         .map(|step| signature.describe(step))
         .collect();
-    let fact = |name: &'static str, value: Span<'static>| Line::from(vec![name.dim(), value]);
-    let state = game.machine().state_name(game.monitor().state()).to_owned();
-    let count = format!("{} of {}", world.steps(), world.task().steps());
-    let lines = vec![
-        fact("episode   ", outcome),
-        fact("steps     ", Span::raw(count)),
-        fact("reward    ", Span::raw(game.reward().to_string())),
-        fact("state     ", Span::raw(state)),
-        fact("observed  ", Span::raw(signature.describe(world.labels()))),
+    let fact = |name: &str, value: String| -> Line {
+        vec![(name.to_owned(), Style::dim()), (value, Style::default())]
+    };
+    let state = game.machine().state_name(game.monitor().state());
+    let mut first = fact("episode   ", outcome.to_owned());
+    first[1].1 = style;
+    let lines = [
+        first,
         fact(
-            "buffer    ",
-            Span::raw(signature.describe(game.monitor().seen())),
+            "steps     ",
+            format!("{} of {}", world.steps(), world.task().steps()),
         ),
-        fact("newest    ", Span::raw(newest.join(" "))),
+        fact("reward    ", game.reward().to_string()),
+        fact("state     ", state.to_owned()),
+        fact("observed  ", signature.describe(world.labels())),
+        fact("buffer    ", signature.describe(game.monitor().seen())),
+        fact("newest    ", newest.join(" ")),
     ];
-    let text = Paragraph::new(lines).wrap(Wrap { trim: true });
-    frame.render_widget(text.block(Block::bordered().title(" episode ")), area);
+    let inside = canvas.bordered(area, "episode");
+    canvas.wrapped(&inside, &lines);
 }
 
 /// A state and its edges; the current state is highlighted.
-fn state_lines(game: &Game, state: StateId) -> Vec<Line<'static>> {
+fn state_lines(game: &Game, state: StateId) -> Vec<Line> {
     let machine = game.machine();
     let current = game.monitor().state() == state;
     let mark = match () {
@@ -135,27 +126,23 @@ fn state_lines(game: &Game, state: StateId) -> Vec<Line<'static>> {
         () if state == machine.initial() => '→',
         () => ' ',
     };
-    let style = if current {
-        Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED)
-    } else {
-        Style::new()
+    let style = Style {
+        bold: current,
+        ..Style::default()
+    };
+    let highlighted = Style {
+        reversed: current,
+        ..style
     };
     let name = format!(" {mark} {} ", machine.state_name(state));
     let edges = (machine.edges_from(state)).map(|(_, edge)| {
-        let (to, formula) = (
-            machine.state_name(edge.to),
-            edge.formula.display(Notation::Unicode),
-        );
-        let line = Line::from(format!("     → {to}  {formula}"));
-        if current { line.bold() } else { line }
+        let formula = edge.formula.display(Notation::Unicode);
+        let to = machine.state_name(edge.to);
+        vec![(format!("     → {to}  {formula}"), style)]
     });
-    std::iter::once(Line::from(Span::styled(name, style)))
+    std::iter::once(vec![(name, highlighted)])
         .chain(edges)
         .collect()
-}
-
-fn colour([red, green, blue]: Rgb) -> Color {
-    Color::Rgb(red, green, blue)
 }
 
 #[cfg(test)]
@@ -165,8 +152,6 @@ mod tests {
     use form_env::{
         Action, GridWorld, Maps, Split, Stream, Task, WorldOptions, generator, solution,
     };
-    use ratatui::Terminal;
-    use ratatui::backend::TestBackend;
 
     use super::*;
 
@@ -182,10 +167,10 @@ mod tests {
         Game::new(world, task.truth().clone(), 0)
     }
 
-    fn screen(game: &Game, width: u16, height: u16) -> TestBackend {
-        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| draw(frame, game)).unwrap();
-        terminal.backend().clone()
+    fn screen(game: &Game, width: usize, height: usize) -> Canvas {
+        let mut canvas = Canvas::new(width, height);
+        draw(&mut canvas, game);
+        canvas
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use crossterm::event::{self, Event, KeyCode};
 use form_env::Action;
 use form_lab::Recording;
-use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyCode};
 
+use super::canvas::{Canvas, Screen};
 use super::game::Game;
 use super::{PAUSE, pressed, screen};
 
@@ -57,14 +57,10 @@ impl Watch {
     }
 
     /// Shows it until the user quits.
-    pub fn run(
-        &mut self,
-        terminal: &mut DefaultTerminal,
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<()> {
+    pub fn run(&mut self, screen: &mut Screen, interrupted: &dyn Fn() -> bool) -> Result<()> {
         let mut since = Instant::now();
         loop {
-            terminal.draw(|frame| self.draw(frame))?;
+            screen.draw(|canvas| self.draw(canvas))?;
             let tick = Duration::from_secs(1) / SPEEDS[self.speed];
             let wait = match self.plays && self.step < self.recording.steps() {
                 true => tick.saturating_sub(since.elapsed()).min(PAUSE),
@@ -143,7 +139,7 @@ impl Watch {
         Ok(())
     }
 
-    fn draw(&self, frame: &mut ratatui::Frame<'_>) {
+    fn draw(&self, canvas: &mut Canvas) {
         let ended = match self.step == self.recording.steps() {
             true => self.recording.outcome(),
             false => format!("step {} of {}", self.step, self.recording.steps()),
@@ -153,7 +149,7 @@ impl Watch {
             if self.plays { "pause" } else { "play" },
             SPEEDS[self.speed]
         );
-        screen::draw_with(frame, &self.game, &self.recording.title(), &keys);
+        screen::draw_with(canvas, &self.game, &self.recording.title(), &keys);
     }
 }
 
@@ -184,14 +180,12 @@ fn asked(event: &Event) -> Option<Command> {
 mod tests {
     use std::sync::Arc;
 
+    use crossterm::event::{KeyEvent, KeyModifiers};
     use form_env::Split;
     use form_lab::{
         Display, EpisodeRequest, GridEnvFactory, Method, Preset, RunConfig, SavedRun, Session,
     };
     use form_rl::Choice;
-    use ratatui::Terminal;
-    use ratatui::backend::TestBackend;
-    use ratatui::crossterm::event::{KeyEvent, KeyModifiers};
 
     use super::*;
 
@@ -229,9 +223,9 @@ mod tests {
     }
 
     fn screen(watch: &Watch) -> String {
-        let mut terminal = Terminal::new(TestBackend::new(110, 24)).unwrap();
-        terminal.draw(|frame| watch.draw(frame)).unwrap();
-        terminal.backend().to_string()
+        let mut canvas = Canvas::new(110, 24);
+        watch.draw(&mut canvas);
+        canvas.to_string()
     }
 
     #[test]
