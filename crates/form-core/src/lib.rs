@@ -21,6 +21,7 @@
 mod error;
 mod logic;
 mod machine;
+pub mod speed;
 pub mod syntax;
 mod trace;
 

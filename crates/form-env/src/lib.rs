@@ -16,6 +16,7 @@ mod env;
 mod error;
 mod grid;
 mod plan;
+pub mod speed;
 mod tasks;
 mod vector;
 

@@ -378,7 +378,7 @@ pub fn update(
     samples: &Samples<'_>,
     config: &PpoConfig,
     kl_coefficient: &mut f32,
-    rng: &mut impl Rng,
+    rng: &mut dyn Rng,
 ) -> Result<PpoReport> {
     config.check()?;
     samples.check(network)?;

@@ -40,21 +40,21 @@ impl Workload {
     pub const FLOPS: f64 = 1.09e6;
 
     /// The paper's network: 13 × 13 cells of three bytes, four indicators, four machine states, seven actions.
-    pub fn paper(rng: &mut impl Rng) -> Result<Self> {
+    pub fn paper(rng: &mut dyn Rng) -> Result<Self> {
         let config = NetworkConfig::paper([13, 13, 3], &[("indicators", 4), ("machine", 4)], 7);
         Self::new(&config, rng, |_, rng| rng.random_range(0..6))
     }
 
     /// The same for 13 × 13 cells of 14 planes that are mostly 0, without vectors and with three actions.
-    pub fn planes(rng: &mut impl Rng) -> Result<Self> {
+    pub fn planes(rng: &mut dyn Rng) -> Result<Self> {
         Self::new(&NetworkConfig::paper([13, 13, PLANES], &[], 3), rng, plane)
     }
 
     /// Fresh weights and random samples, images byte by byte.
-    fn new<R: Rng>(
+    fn new(
         config: &NetworkConfig,
-        rng: &mut R,
-        byte: impl Fn(usize, &mut R) -> u8,
+        rng: &mut dyn Rng,
+        byte: impl Fn(usize, &mut dyn Rng) -> u8,
     ) -> Result<Self> {
         let network = Network::new(config, rng)?;
         let mut engine = Engine::new(&network, 1);
@@ -121,7 +121,7 @@ impl Workload {
 }
 
 /// Walls around four rooms in the first plane, and now and then something in another one.
-fn plane<R: Rng>(place: usize, rng: &mut R) -> u8 {
+fn plane(place: usize, rng: &mut dyn Rng) -> u8 {
     let (cell, plane) = (place / PLANES % 169, place % PLANES);
     let (y, x) = (cell / 13, cell % 13);
     let wall = y % 6 == 0 || x % 6 == 0;

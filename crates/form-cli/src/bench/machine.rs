@@ -1,9 +1,8 @@
 //! The rows about running machines. `cargo bench -p form-core` measures more of them.
 
-use std::hint::black_box;
-
 use anyhow::Result;
-use form_core::{AtomSet, BoundMachine, Machine, MachineStatus, Run, Signature, satisfies};
+use form_core::Signature;
+use form_core::speed::Workload;
 
 use super::{Baseline, Benchmark, Row, median};
 
@@ -54,43 +53,19 @@ fn room_signature() -> Result<Signature> {
     Ok(Signature::parse(atoms)?)
 }
 
-/// Pseudo-random numbers, the same in every run (Marsaglia's xorshift).
-pub(super) struct Numbers(pub(super) u64);
-
-impl Numbers {
-    pub(super) fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
-
 /// Steps per second on one core, of the slowest machine; the baseline is the definition of truth, evaluated literally.
 fn step(name: &str, signature: &Signature, machines: &[String]) -> Result<Row> {
     const STEPS: usize = 2_000_000;
-    let mut numbers = Numbers(0x5eed);
-    let ids: Vec<_> = signature.ids().collect();
-    let observations: Vec<AtomSet> = (0..4096)
-        .map(|_| AtomSet::from_iter([ids[numbers.below(ids.len())]]))
-        .collect();
     let mut slowest = f64::INFINITY;
     let mut slowest_baseline = f64::INFINITY;
     for text in machines {
-        let machine = text.parse::<Machine>()?.bind(signature)?;
+        let work = Workload::new(text, signature)?;
         let compiled = median(7, || {
-            let mut run = Run::new(&machine);
-            for observation in observations.iter().cycle().take(STEPS) {
-                black_box(run.step(&machine, observation));
-                if machine.machine().is_terminal(run.state()) {
-                    run.reset(&machine);
-                }
-            }
-            black_box(run);
+            work.run(STEPS);
             Ok(())
         })?;
         let by_definition = median(3, || {
-            black_box(naive_steps(&machine, &observations, STEPS / 100));
+            work.run_by_definition(STEPS / 100);
             Ok(())
         })?;
         slowest = slowest.min(STEPS as f64 / compiled);
@@ -104,26 +79,4 @@ fn step(name: &str, signature: &Signature, machines: &[String]) -> Result<Row> {
         baseline,
         ..Row::new(name, slowest, "steps/s")
     })
-}
-
-/// Algorithm 1 over an explicit buffer.
-fn naive_steps(machine: &BoundMachine, observations: &[AtomSet], steps: usize) -> usize {
-    let lifted = machine.machine();
-    let (mut state, mut buffer, mut moves) = (lifted.initial(), Vec::new(), 0);
-    for observation in observations.iter().cycle().take(steps) {
-        buffer.push(observation.clone());
-        let next = (lifted.edges_from(state))
-            .find(|(_, edge)| satisfies(&buffer, &edge.formula, machine.signature()))
-            .map(|(_, edge)| edge.to);
-        if let Some(to) = next {
-            moves += 1;
-            buffer.clear();
-            state = if lifted.status(to) == MachineStatus::Running {
-                to
-            } else {
-                lifted.initial()
-            };
-        }
-    }
-    moves
 }

@@ -31,7 +31,7 @@ impl Agent {
         config: &NetworkConfig,
         sequence: usize,
         ppo: &PpoConfig,
-        rng: &mut impl Rng,
+        rng: &mut dyn Rng,
     ) -> Result<Self> {
         Ok(Self::with(name, Network::new(config, rng)?, sequence, ppo))
     }
@@ -178,7 +178,7 @@ impl Agent {
         experience: Experience,
         config: &PpoConfig,
         least: usize,
-        rng: &mut impl Rng,
+        rng: &mut dyn Rng,
     ) -> Result<Option<(usize, PpoReport)>> {
         if self.frozen {
             return Ok(None);

@@ -28,7 +28,7 @@ impl Initial {
         self,
         tensor: &Tensor,
         actor_gain: f32,
-        rng: &mut impl Rng,
+        rng: &mut dyn Rng,
         weights: &mut [f32],
     ) {
         let head = tensor.name.split('.').next();
@@ -60,7 +60,7 @@ impl Initial {
 /// Fills a matrix with that many rows so that they, or the columns where there are fewer, are orthogonal and of length `gain`: normally
 /// distributed vectors made orthogonal one after the other are uniformly distributed. By Gram and Schmidt, twice over, which is as
 /// exact as the numbers are (Giraud et al., 2005).
-fn orthogonal(rows: usize, gain: f32, rng: &mut impl Rng, weights: &mut [f32]) {
+fn orthogonal(rows: usize, gain: f32, rng: &mut dyn Rng, weights: &mut [f32]) {
     let columns = weights.len() / rows;
     let (long, short) = (rows.max(columns), rows.min(columns));
     let mut vectors: Vec<Vec<f64>> = Vec::with_capacity(short);
@@ -91,7 +91,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// A normally distributed number, by Box and Muller.
-fn normal(rng: &mut impl Rng) -> f64 {
+fn normal(rng: &mut dyn Rng) -> f64 {
     let (radius, angle): (f64, f64) = (rng.random(), rng.random());
     // 1 − radius is above 0.
     let radius = (-2.0 * (1.0 - radius).ln()).sqrt();

@@ -43,7 +43,7 @@ fn new_stamp() -> u64 {
 
 impl Network {
     /// A network with newly initialised weights.
-    pub fn new(config: &NetworkConfig, rng: &mut impl Rng) -> Result<Self> {
+    pub fn new(config: &NetworkConfig, rng: &mut dyn Rng) -> Result<Self> {
         let mut network = Self::zeros(config)?;
         for tensor in &network.tensors {
             let weights = &mut network.weights[tensor.range.clone()];
