@@ -13,6 +13,7 @@ fn combinations() -> Vec<Techniques> {
     let none = Techniques {
         stays: false,
         order: false,
+        pieces: false,
         chains: false,
         relaxation: false,
         letters: false,
@@ -22,9 +23,10 @@ fn combinations() -> Vec<Techniques> {
         connections: false,
     };
     let mut combinations = vec![all, none];
-    let switches: [fn(&mut Techniques); 9] = [
+    let switches: [fn(&mut Techniques); 10] = [
         |all| all.stays = false,
         |all| all.order = false,
+        |all| all.pieces = false,
         |all| all.chains = false,
         |all| all.relaxation = false,
         |all| all.letters = false,
