@@ -40,6 +40,7 @@ impl Piece {
 /// The pieces to start from, and before them the shortest trace that ends, as a whole.
 pub(crate) fn seeds(problem: &Problem, states: usize) -> PrefixTree {
     let length = PER_STATE * states;
+    let most = MOST.min(12 * states * states);
     let mut tree = problem.empty_tree();
     let shortest = [Kind::Goal, Kind::DeadEnd].map(|kind| problem.traces.shortest(kind));
     if let Some(shortest) = shortest.iter().flatten().next() {
@@ -53,7 +54,7 @@ pub(crate) fn seeds(problem: &Problem, states: usize) -> PrefixTree {
         if kind != Kind::Incomplete {
             traces.sort_unstable();
         }
-        for (steps, i) in traces.into_iter().take(MOST) {
+        for (steps, i) in traces.into_iter().take(most) {
             if kind != Kind::Incomplete {
                 let prefix = problem.traces.whole(i);
                 let start = steps.saturating_sub(length);
@@ -124,7 +125,7 @@ fn shorten(prefix: &TracePrefix, survives: impl Fn(&Piece) -> bool) -> Piece {
 
 /// The observations of a piece to start from, per state.
 const PER_STATE: usize = 5;
-/// How many traces of each kind pieces are taken from.
+/// How many traces of each kind pieces are taken from at most; with few states fewer do.
 const MOST: usize = 100;
 /// How many counterexamples of each mistake are added at a time.
 const PER_MISTAKE: usize = 16;
