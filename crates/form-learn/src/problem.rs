@@ -14,7 +14,6 @@ use crate::counterexamples::{Mistake, counterexamples, select};
 use crate::cuts;
 use crate::options::Options;
 use crate::outcome::Learnt;
-use crate::pieces;
 use crate::prefix_tree::PrefixTree;
 use crate::shape::Shape;
 use crate::traces::{TracePrefix, TraceSet};
@@ -53,14 +52,10 @@ impl Problem {
         self.tree_of(ends.filter_map(|kind| self.traces.shortest(kind)))
     }
 
-    /// The traces that the relaxation starts from: the strongest, which are long. With cycles any trace has ways enough: short ones, or
-    /// pieces of them.
+    /// The traces that the relaxation starts from: the strongest, which are long. With cycles any trace has ways enough: short ones.
     pub(crate) fn strongest_seeds(&self, states: usize, budget: &Budget) -> PrefixTree {
         if self.options.cyclic {
-            return match self.options.techniques.pieces {
-                true => pieces::seeds(self, states),
-                false => self.shortest_seeds(),
-            };
+            return self.shortest_seeds();
         }
         let seeds = match self.options.first_order {
             true => SEEDS.max(3 * states),

@@ -68,15 +68,14 @@ impl TableRuns {
     }
 
     fn with_more_clauses(shape: &Shape, more: bool) -> Option<Self> {
-        let techniques = &shape.options.techniques;
         let mut root = vec![FALSE; shape.states + 2];
         root[0] = TRUE;
         let mut at_least = vec![FALSE; shape.states + 1];
         at_least[0] = TRUE;
         shape.has_tables().then(|| Self {
             shape: shape.clone(),
-            ordered: more && techniques.order && !shape.options.cyclic,
-            moves_alone: more && techniques.pieces && shape.options.cyclic,
+            ordered: more && shape.options.techniques.order && !shape.options.cyclic,
+            moves_alone: more && shape.has_pieces(),
             moves: Moves::default(),
             states: vec![root],
             at_least: vec![at_least],

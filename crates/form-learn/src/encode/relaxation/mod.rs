@@ -22,7 +22,7 @@ use crate::alphabet::Alphabet;
 use crate::budget::Budget;
 use crate::counterexamples::{Mistake, mistakes};
 use crate::effort::Effort;
-use crate::pieces::{plant, shortest};
+use crate::pieces::{plant, seeds, shortest};
 use crate::prefix_tree::PrefixTree;
 use crate::problem::Problem;
 use crate::shape::Shape;
@@ -72,11 +72,13 @@ impl Relaxation {
                 .map(|atom| atom.mask.clone())
                 .collect()
         };
-        let tree = problem.strongest_seeds(states, budget);
+        let tree = match shape.has_pieces() {
+            true => seeds(problem, states),
+            false => problem.strongest_seeds(states, budget),
+        };
         let letters = Alphabet::new(problem).map(|alphabet| Letters::new(problem, alphabet));
         // Where tables are answers, the numbers of their states matter.
-        let by_visits =
-            shape.options.cyclic && shape.options.techniques.pieces && letters.is_none();
+        let by_visits = shape.has_pieces() && letters.is_none();
         let mut relaxation = Self {
             solver: Solver::new(budget),
             shape,
@@ -165,7 +167,7 @@ impl Relaxation {
 
     /// Adds counterexamples to a table.
     fn refine(&mut self, problem: &Problem, table: &Table, found: Vec<(Mistake, TracePrefix)>) {
-        if self.shape.options.cyclic && self.shape.options.techniques.pieces {
+        if self.shape.has_pieces() {
             let pieces = shortest(problem, &found, |piece| table.survives(problem, piece));
             self.counterexamples += pieces.len();
             for piece in &pieces {
