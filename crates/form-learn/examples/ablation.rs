@@ -60,6 +60,13 @@ fn variants() -> Vec<(&'static str, Techniques)> {
             },
         ),
         (
+            "no pieces",
+            Techniques {
+                pieces: false,
+                ..all
+            },
+        ),
+        (
             "no chains",
             Techniques {
                 chains: false,

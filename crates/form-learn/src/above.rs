@@ -37,9 +37,15 @@ impl Above {
         });
     }
 
-    /// The machine with this number of states, if it is the one that is known: it is not above any more.
-    pub(crate) fn reached(&mut self, states: usize) -> Option<Learnt> {
-        self.best.take_if(|best| best.states == states)
+    /// The loop and the bounds of this number of states, with the machine that is known if it has as many: they are not above any more.
+    pub(crate) fn reached(&mut self, states: usize) -> (Option<Cegis>, Bounds) {
+        let place = self.searches.iter().position(|(of, _, _)| *of == states);
+        let (_, cegis, mut bounds) =
+            place.map_or_else(Default::default, |i| self.searches.remove(i));
+        if let Some(best) = self.best.take_if(|best| best.states == states) {
+            bounds.improve(&best);
+        }
+        (cegis, bounds)
     }
 
     /// Forgets what is not above this number of states any more.
@@ -81,11 +87,14 @@ impl Above {
         if off || self.best.is_some() || self.highest(states) <= states {
             return;
         }
-        let of = states + 1 + self.turn % (self.highest(states) - states);
         self.turn += 1;
+        // One state more every other time, two every fourth, and so on.
+        let of = (states + 1 + self.turn.trailing_zeros() as usize).min(self.highest(states));
         let place = self.searches.iter().position(|(known, _, _)| *known == of);
         let place = place.unwrap_or_else(|| {
-            self.searches.push((of, None, Bounds::default()));
+            let mut bounds = Bounds::default();
+            bounds.raise(problem.lowest_cost(of));
+            self.searches.push((of, None, bounds));
             self.searches.len() - 1
         });
         let (_, cegis, bounds) = &mut self.searches[place];
@@ -96,7 +105,7 @@ impl Above {
         if let Solved::Sat(candidate) = cheapest(cegis, problem, bounds, Some(conflicts), 1) {
             budget.found(&candidate.learnt);
             self.best = Some(candidate.learnt);
-            self.searches.clear();
+            self.searches.retain(|(known, _, _)| *known == of);
         }
     }
 

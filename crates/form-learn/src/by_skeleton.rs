@@ -29,9 +29,10 @@ pub(crate) struct OpenSkeletons {
 }
 
 impl OpenSkeletons {
-    /// No skeleton is known yet.
-    pub(crate) fn new() -> Self {
+    /// No skeleton is known yet. The relaxation is made later unless it is given.
+    pub(crate) fn new(relaxation: Option<Relaxation>) -> Self {
         Self {
+            relaxation,
             enumerated: Some(0),
             ..Self::default()
         }
@@ -41,7 +42,7 @@ impl OpenSkeletons {
     pub(crate) fn renew(&mut self, problem: &Problem) {
         let old = self.relaxation.as_ref();
         if old.is_some_and(|relaxation| !relaxation.is_current(problem)) {
-            *self = Self::new();
+            *self = Self::new(None);
         }
     }
 

@@ -30,6 +30,7 @@ mod lifted;
 mod minimise;
 mod options;
 mod outcome;
+mod pieces;
 mod prefix_tree;
 mod problem;
 mod progress;

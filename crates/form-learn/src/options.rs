@@ -45,6 +45,8 @@ pub struct Techniques {
     pub stays: bool,
     /// Clauses about the order of states alone (`order`).
     pub order: bool,
+    /// Pieces of traces for refutations with cycles (`pieces`, `cycles`).
+    pub pieces: bool,
     /// Machines of the lowest cost without a solver (`chains`).
     pub chains: bool,
     /// Tables instead of guards for refutations (`relaxation`).
@@ -66,6 +68,7 @@ impl Default for Techniques {
         Self {
             stays: true,
             order: true,
+            pieces: true,
             chains: true,
             relaxation: true,
             letters: true,

@@ -1,5 +1,5 @@
 //! Traces as a prefix tree acceptor (APTA: Lang, Pearlmutter and Price 1998; Heule and Verwer 2010): shared prefixes are stored,
-//! and encoded, once.
+//! and encoded, once. [Pieces](crate::pieces) of traces have roots of their own.
 
 use std::collections::HashMap;
 
@@ -49,12 +49,17 @@ impl<T> Trie<T> {
 /// A node of the prefix tree: a trace up to and including one observation.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
+    /// Of a root, the root itself.
     pub(crate) parent: usize,
-    /// Meaningless at the root.
+    /// The start of the trace or piece.
+    pub(crate) root: usize,
+    /// Meaningless at a root.
     pub(crate) observation: ObservationId,
     /// For each atom with a window its *since* node: the atom holds here iff the present state was entered at that node or before
     /// (see [`Window::since`]); `None` if it cannot hold.
     pub(crate) since: Vec<Option<usize>>,
+    /// In a piece, for each atom with a window: which of its atoms have not been observed since the root.
+    pub(crate) unseen: Vec<AtomSet>,
     /// How the episode ended here, if it did.
     pub(crate) end: Option<Kind>,
     /// The last node before this one with the same observation, if there is one.
@@ -76,8 +81,10 @@ impl PrefixTree {
     pub(crate) fn new(windows: Vec<(AtomSet, Window)>) -> Self {
         let root = Node {
             parent: 0,
+            root: 0,
             observation: 0,
             since: vec![None; windows.len()],
+            unseen: Vec::new(),
             end: None,
             previous: None,
             stays: 0,
@@ -105,7 +112,39 @@ impl PrefixTree {
         steps: &[ObservationId],
         observations: &[AtomSet],
     ) -> usize {
-        let mut path = vec![0];
+        self.grow(0, kind, steps, observations)
+    }
+
+    /// Adds a piece of a trace that begins anywhere; the node of its end. What was observed before is not known, so a window may hold
+    /// since then.
+    pub(crate) fn add_piece(
+        &mut self,
+        kind: Kind,
+        steps: &[ObservationId],
+        observations: &[AtomSet],
+    ) -> usize {
+        let root = self.len();
+        self.trie.nodes.push(Node {
+            parent: root,
+            root,
+            observation: 0,
+            since: vec![Some(root); self.windows.len()],
+            unseen: self.windows.iter().map(|(mask, _)| mask.clone()).collect(),
+            end: None,
+            previous: None,
+            stays: 0,
+        });
+        self.grow(root, kind, steps, observations)
+    }
+
+    fn grow(
+        &mut self,
+        root: usize,
+        kind: Kind,
+        steps: &[ObservationId],
+        observations: &[AtomSet],
+    ) -> usize {
+        let mut path = vec![root];
         // Where each observation, and each atom, was last seen.
         let mut last_step = HashMap::new();
         let mut last_seen: HashMap<AtomId, usize> = HashMap::new();
@@ -117,21 +156,33 @@ impl PrefixTree {
                 last_seen.insert(atom, depth);
             }
             let windows = &self.windows;
-            let since = |(mask, window): &(AtomSet, Window)| {
-                (window.since(mask, newest, &last_seen)).map(|entered| path[entered])
-            };
-            let node = self.trie.child(parent, *step, || Node {
-                parent,
-                observation: *step,
-                since: windows.iter().map(since).collect(),
-                end: (kind != Kind::Incomplete && depth + 1 == steps.len()).then_some(kind),
-                previous: previous.map(|before| path[before + 1]),
-                stays: 0,
+            let before = self.trie.nodes[parent].unseen.clone();
+            let node = self.trie.child(parent, *step, || {
+                let unseen: Vec<AtomSet> = (before.iter())
+                    .map(|unseen| unseen.difference(newest))
+                    .collect();
+                let since = |(f, (mask, window)): (usize, &(AtomSet, Window))| match unseen
+                    .get(f)
+                    .is_some_and(|unseen| !unseen.is_empty())
+                {
+                    true => Some(root),
+                    false => (window.since(mask, newest, &last_seen)).map(|at| path[at]),
+                };
+                Node {
+                    parent,
+                    root,
+                    observation: *step,
+                    since: windows.iter().enumerate().map(since).collect(),
+                    unseen,
+                    end: (kind != Kind::Incomplete && depth + 1 == steps.len()).then_some(kind),
+                    previous: previous.map(|before| path[before + 1]),
+                    stays: 0,
+                }
             });
             path.push(node);
         }
         let end = path[steps.len()];
-        if kind != Kind::Incomplete {
+        if kind != Kind::Incomplete && root == 0 {
             for (node, stays) in path.into_iter().zip(stays(steps)) {
                 let node = self.trie.node(node);
                 node.stays = node.stays.max(stays);

@@ -134,14 +134,10 @@ impl Problem {
 
     /// Lower bound on the number of states of a machine without cycles: the most stays that a trace needs.
     pub(crate) fn stays(&self) -> usize {
-        if !self.counts_stays() {
-            return 1;
+        match self.counts_stays() {
+            true => self.traces.stays().max(1),
+            false => 1,
         }
-        (self.traces.from(0).iter())
-            .filter(|(kind, _)| *kind != Kind::Incomplete)
-            .map(|(_, steps)| cuts::stays(steps)[0])
-            .max()
-            .unwrap_or(1)
     }
 
     /// Lower bound on the cost of machines with this number of states, of which one fewer has been refuted.

@@ -91,8 +91,11 @@ impl Search {
         above: &mut Above,
         budget: &Budget,
     ) -> Result<Option<Learnt>, StopReason> {
-        if let Some(best) = above.reached(self.states) {
-            self.bounds.improve(&best);
+        let (cegis, bounds) = above.reached(self.states);
+        self.cegis = self.cegis.take().or(cegis);
+        self.bounds.raise(bounds.lower);
+        if let Some(best) = &bounds.incumbent {
+            self.bounds.improve(best);
         }
         if let Some(best) = &self.bounds.incumbent {
             budget.found(best);
@@ -135,13 +138,19 @@ impl Search {
             return Ok(None);
         }
         if self.skeletons.is_none() && problem.shape(self.states).has_skeletons() {
-            self.skeletons = Some(OpenSkeletons::new());
+            // A relaxation with a table proves nothing any more: it refutes skeletons.
+            let relaxation = self.relaxation.take_if(|_| self.has_table);
+            self.skeletons = Some(OpenSkeletons::new(relaxation));
         }
-        let mut found = self.in_turn(problem, above, 1, budget);
+        // Once a consistent machine is known, only the cheapest one is asked for.
+        let one_question = self.bounds.incumbent.is_some() || budget.one_thread();
+        let mut found = match one_question || !problem.options.cyclic {
+            true => self.in_turn(problem, above, 1, budget),
+            // The relaxation has been asked: with cycles it rarely answers after a few conflicts more.
+            false => self.cheapest(problem, FIRST_CONFLICTS, budget),
+        };
         if matches!(found, Solved::Unknown) {
-            // Once a consistent machine is known, only the cheapest one is asked for.
-            let one_question = self.bounds.incumbent.is_some();
-            found = match one_question || budget.one_thread() {
+            found = match self.bounds.incumbent.is_some() || budget.one_thread() {
                 true => self.in_turn(problem, above, usize::MAX, budget),
                 false => self.side_by_side(problem, above, budget),
             };

@@ -102,6 +102,11 @@ impl Shape {
         self.options.techniques.stays && self.moves_at_new_observations() && ends
     }
 
+    /// Whether numbers of states are refuted by [pieces](crate::pieces) of traces.
+    pub(crate) fn has_pieces(&self) -> bool {
+        self.options.cyclic && self.options.techniques.pieces
+    }
+
     /// Whether machines can be searched for skeleton by skeleton.
     pub(crate) fn has_skeletons(&self) -> bool {
         let techniques = &self.options.techniques;

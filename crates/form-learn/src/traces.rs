@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use form_core::{AtomSet, Kind, StepMode, Trace};
 
+use crate::cuts::stays;
 use crate::error::Result;
 use crate::prefix_tree::Trie;
 use crate::vocabulary::ObservationId;
@@ -19,6 +20,8 @@ pub(crate) struct TraceSet {
     /// Finds duplicates and contradictions.
     prefixes: Trie<Prefix>,
     contradictions: Vec<(usize, usize)>,
+    /// The most [stays](crate::cuts) that a goal or dead end needs.
+    stays: usize,
     /// Which environment steps the traces have: that of the first one.
     mode: Option<StepMode>,
     /// A trace that has other steps than the first one.
@@ -58,6 +61,7 @@ impl Default for TraceSet {
             weights: Vec::new(),
             prefixes: Trie::new(Prefix::default()),
             contradictions: Vec::new(),
+            stays: 0,
             mode: None,
             mixed: None,
         }
@@ -99,6 +103,9 @@ impl TraceSet {
         here.ends.push(index);
         self.contradictions
             .extend(contradicted.into_iter().map(|other| (other, index)));
+        if is_over(trace.kind()) {
+            self.stays = self.stays.max(stays(&steps)[0]);
+        }
         self.traces.push((trace.kind(), steps));
         self.weights.push(Some(weight));
         Some(index)
@@ -141,6 +148,11 @@ impl TraceSet {
         self.observations.push(observation.clone());
         self.numbers.insert(observation.clone(), number);
         number
+    }
+
+    /// The most [stays](crate::cuts) that a goal or dead end needs.
+    pub(crate) fn stays(&self) -> usize {
+        self.stays
     }
 
     /// The distinct observations.

@@ -7,6 +7,7 @@
 
 mod cooccurrence;
 mod cost;
+mod cycles;
 mod determinism;
 mod edges;
 mod firing;

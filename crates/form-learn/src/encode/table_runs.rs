@@ -3,12 +3,11 @@
 //!
 //! Without cycles, states are numbered upwards along every run, so positions have the order encoding ("the state at this node is
 //! at least k"; Tamura et al. 2009) beside one variable per state, and the stays that the rest of a trace needs bound the state at
-//! every node from above. A run that is in one state at two nodes has not left it in between. With cycles it may have, so there is
-//! a variable per node for "the run moves here".
+//! every node from above. A run that is in one state at two nodes has not left it in between. With [cycles](super::cycles) it may have.
 
 use std::collections::HashMap;
 
-use form_core::Kind;
+use form_core::{AtomId, Kind};
 
 use super::solver::{FALSE, Lit, Solver, TRUE};
 use crate::prefix_tree::PrefixTree;
@@ -24,6 +23,11 @@ pub(super) struct Moves {
     /// For each state, k and observation or `forall`, where it was asked: the target is at least k.
     pub(super) fires_from: HashMap<(usize, usize, u32), Lit>,
     pub(super) waits_from: HashMap<(usize, usize, usize), Lit>,
+    /// For each state and observation, where it was asked: it is left; for each target: it is entered from some state.
+    pub(super) leaves: HashMap<(usize, u32), Lit>,
+    pub(super) enters: HashMap<(usize, u32), Lit>,
+    /// For each target and `forall`, where it was asked: an edge from some state has it.
+    pub(super) waits_for: HashMap<(usize, usize), Lit>,
     /// For each state and `forall`: an edge to some target has it.
     pub(super) waits_anywhere: Vec<Vec<Lit>>,
 }
@@ -33,6 +37,8 @@ pub(super) struct TableRuns {
     pub(super) shape: Shape,
     /// Whether there are clauses about the [order](super::order) of states alone. Then no trace may be misjudged.
     ordered: bool,
+    /// Whether there are clauses about [moves](super::cycles) alone, with cycles.
+    pub(super) moves_alone: bool,
     pub(super) moves: Moves,
     /// For each node and state: the run is there, terminal states included.
     pub(super) states: Vec<Vec<Lit>>,
@@ -40,9 +46,11 @@ pub(super) struct TableRuns {
     /// With cycles, only for k = 0: the run is not over.
     pub(super) at_least: Vec<Vec<Lit>>,
     /// For each node, with cycles: the run moves there.
-    moved: Vec<Lit>,
+    pub(super) moved: Vec<Lit>,
     /// For each node and a later one, with cycles: the run moves nowhere after the first, up to the second.
-    quiet: HashMap<(usize, usize), Lit>,
+    pub(super) quiet: HashMap<(usize, usize), Lit>,
+    /// For each root of a piece and atom: it was observed before, since the state was entered.
+    pub(super) seen: HashMap<(usize, AtomId), Lit>,
     /// For each node: the stays that were known to be needed when it was encoded.
     stays: Vec<usize>,
 }
@@ -50,30 +58,30 @@ pub(super) struct TableRuns {
 impl TableRuns {
     /// The runs on the empty trace; `None` if no table decides them.
     pub(super) fn new(shape: &Shape) -> Option<Self> {
-        Self::with_order(shape, false)
+        Self::with_more_clauses(shape, false)
     }
 
-    /// The same with clauses about the [order](super::order) of states alone, if the options allow them: they shorten refutations.
+    /// The same with clauses about the [order](super::order) of states alone, or with cycles about [moves](super::cycles) alone, if the
+    /// options allow them: they shorten refutations.
     pub(super) fn for_refutations(shape: &Shape) -> Option<Self> {
-        Self::with_order(
-            shape,
-            shape.options.techniques.order && !shape.options.cyclic && !shape.soft,
-        )
+        Self::with_more_clauses(shape, !shape.soft)
     }
 
-    fn with_order(shape: &Shape, ordered: bool) -> Option<Self> {
+    fn with_more_clauses(shape: &Shape, more: bool) -> Option<Self> {
         let mut root = vec![FALSE; shape.states + 2];
         root[0] = TRUE;
         let mut at_least = vec![FALSE; shape.states + 1];
         at_least[0] = TRUE;
         shape.has_tables().then(|| Self {
             shape: shape.clone(),
-            ordered,
+            ordered: more && shape.options.techniques.order && !shape.options.cyclic,
+            moves_alone: more && shape.has_pieces(),
             moves: Moves::default(),
             states: vec![root],
             at_least: vec![at_least],
             moved: vec![FALSE],
             quiet: HashMap::new(),
+            seen: HashMap::new(),
             stays: vec![0],
         })
     }
@@ -112,6 +120,9 @@ impl TableRuns {
     pub(super) fn add_node(&mut self, solver: &mut Solver, tree: &PrefixTree) {
         let node = self.len();
         self.stays.push(tree.node(node).stays);
+        if tree.node(node).root == node {
+            return self.add_root(solver, tree, node);
+        }
         match (self.shape.soft, self.shape.options.cyclic) {
             (true, _) => self.add_soft_positions(solver, tree.node(node).parent),
             (false, false) => self.add_positions(solver, tree, node),
@@ -131,6 +142,9 @@ impl TableRuns {
         }
         if self.ordered {
             self.add_deadlines(solver, tree, node, &completed);
+        }
+        if self.moves_alone {
+            self.add_entries(solver, tree, node, &completed);
         }
         self.stay_at_known_observations(solver, tree, node);
     }
@@ -162,62 +176,10 @@ impl TableRuns {
         self.at_least.push(at_least);
     }
 
-    /// The variables of a node with cycles: its state, and whether the run moves.
-    fn add_unordered_positions(&mut self, solver: &mut Solver, tree: &PrefixTree, node: usize) {
-        let inner = self.shape.states;
-        let parent = tree.node(node).parent;
-        let mut states = vec![FALSE; inner + 2];
-        let mut running = FALSE;
-        let moved = match tree.node(node).end {
-            Some(kind) => {
-                let end = match kind {
-                    Kind::DeadEnd => self.shape.reject(),
-                    _ => self.shape.accept(),
-                };
-                states[end] = TRUE;
-                TRUE
-            }
-            None => {
-                running = TRUE;
-                states[..inner].fill_with(|| solver.fresh_absent());
-                solver.add(&states[..inner]);
-                solver.at_most_one(&states[..inner]);
-                let moved = solver.fresh_absent();
-                for (before, after) in self.states[parent].iter().zip(&states[..inner]) {
-                    solver.add(&[-before, -after, -moved]);
-                    solver.add(&[-before, *after, moved]);
-                }
-                moved
-            }
-        };
-        self.states.push(states);
-        self.at_least.push(vec![running]);
-        self.moved.push(moved);
-    }
-
-    /// The literal that the run moves nowhere after `since`, up to `node`.
-    fn quiet(&mut self, solver: &mut Solver, tree: &PrefixTree, since: usize, node: usize) -> Lit {
-        let mut path = Vec::new();
-        let (mut here, mut quiet) = (node, TRUE);
-        while here != since {
-            if let Some(known) = self.quiet.get(&(since, here)) {
-                quiet = *known;
-                break;
-            }
-            path.push(here);
-            here = tree.node(here).parent;
-        }
-        for here in path.into_iter().rev() {
-            quiet = solver.conjunction(quiet, -self.moved[here]);
-            self.quiet.insert((since, here), quiet);
-        }
-        quiet
-    }
-
     /// From `from` the run takes the edge about the newest observation that fires, unless a `forall` becomes complete that an
     /// edge waits for.
     fn add_moves(
-        &self,
+        &mut self,
         solver: &mut Solver,
         tree: &PrefixTree,
         node: usize,
@@ -248,6 +210,9 @@ impl TableRuns {
             solver.add(&causes);
             let follows = [-here, -fires, after];
             solver.add(&[&follows[..], &taken].concat());
+        }
+        if self.moves_alone {
+            self.add_exits(solver, node, observation, (from, here), &taken);
         }
     }
 
@@ -285,12 +250,14 @@ impl TableRuns {
         for f in 0..tree.node(node).since.len() {
             let since = tree.node(node).since[f];
             // Otherwise it was complete before, if at all.
-            let Some(entered) = since.filter(|_| since != tree.node(parent).since[f]) else {
+            let changes = since != tree.node(parent).since[f]
+                || tree.node(node).unseen.get(f) != tree.node(parent).unseen.get(f);
+            let Some(entered) = since.filter(|_| changes) else {
                 continue;
             };
             let complete = match self.shape.options.cyclic {
-                _ if entered == parent => Completed::If(TRUE),
-                true => Completed::If(self.quiet(solver, tree, entered, parent)),
+                true => Completed::If(self.complete_since(solver, tree, node, f, entered)),
+                false if entered == parent => Completed::If(TRUE),
                 false => Completed::Since(entered),
             };
             completed.push((f, complete));

@@ -13,6 +13,7 @@ fn combinations() -> Vec<Techniques> {
     let none = Techniques {
         stays: false,
         order: false,
+        pieces: false,
         chains: false,
         relaxation: false,
         letters: false,
@@ -22,9 +23,10 @@ fn combinations() -> Vec<Techniques> {
         connections: false,
     };
     let mut combinations = vec![all, none];
-    let switches: [fn(&mut Techniques); 9] = [
+    let switches: [fn(&mut Techniques); 10] = [
         |all| all.stays = false,
         |all| all.order = false,
+        |all| all.pieces = false,
         |all| all.chains = false,
         |all| all.relaxation = false,
         |all| all.letters = false,
@@ -126,6 +128,23 @@ const GUARDED: Family = Family {
     max_states: 3,
 };
 
+/// Machines with cycles, and traces that are longer than the pieces they are cut into.
+const CYCLIC: Family = Family {
+    atoms: &["p(a)", "p(b)", "q(a)", "q(b)", "r", "s"],
+    machines: [
+        "u0 -> u1 : exists X. p(X)\n u1 -> u0 : s and not r\n u1 -> u_acc : r",
+        "u0 -> u1 : forall X. p(X)\n u1 -> u0 : s and not r\n u1 -> u_acc : r",
+        "u0 -> u1 : q(a)\n u1 -> u2 : forall X. p(X)\n u2 -> u0 : s and not r\n u2 -> u_acc : r",
+        "u0 -> u1 : forall X. q(X)\n u1 -> u2 : exists X. p(X)\n u2 -> u1 : s and not r\n u2 -> u_acc : r",
+        "u0 -> u1 : p(a)\n u1 -> u0 : q(b) and not s and not r\n u1 -> u_acc : r and not s\n u1 -> u_rej : s",
+        "u0 -> u1 : s\n u1 -> u2 : forall X. p(X)\n u2 -> u1 : exists X. q(X) and not r\n u2 -> u_rej : r",
+    ],
+    first_order: true,
+    cyclic_from: 0,
+    most: [40, 45, 2],
+    max_states: 3,
+};
+
 impl Family {
     fn problem(&self, seed: u64) -> Problem {
         let mut random = Random::new(seed);
@@ -168,14 +187,14 @@ impl Family {
     }
 }
 
-/// The number of these problems whose machine has more than this number of states; all techniques agree on it.
-fn agreed(family: &Family, problems: u64, states: usize) -> usize {
+/// The number of these problems whose machine has more than this number of states; all of these techniques agree on it.
+fn agreed(family: &Family, problems: u64, states: usize, combinations: &[Techniques]) -> usize {
     let mut found = 0;
     for seed in 0..problems {
         let problem = family.problem(seed);
         let expected = learn(&problem, Techniques::default());
-        for techniques in combinations() {
-            let other = learn(&problem, techniques);
+        for techniques in combinations {
+            let other = learn(&problem, *techniques);
             let problem = problem.describe();
             assert_eq!(other, expected, "{seed} {techniques:?}\n{problem}");
         }
@@ -186,7 +205,7 @@ fn agreed(family: &Family, problems: u64, states: usize) -> usize {
 
 #[test]
 fn letters_find_the_machine_of_the_encoding() {
-    let found = agreed(&LETTERED, 120, 2);
+    let found = agreed(&LETTERED, 120, 2, &combinations());
     assert!(
         found > 20,
         "only {found} machines have more than two states"
@@ -195,7 +214,24 @@ fn letters_find_the_machine_of_the_encoding() {
 
 #[test]
 fn guards_are_the_same_without_any_technique() {
-    let found = agreed(&GUARDED, 72, 1);
+    let found = agreed(&GUARDED, 72, 1, &combinations());
+    assert!(found > 30, "only {found} machines have more than one state");
+}
+
+#[test]
+fn pieces_of_long_traces_refute_no_machine_too_many() {
+    let all = Techniques::default();
+    let others = [
+        Techniques {
+            pieces: false,
+            ..all
+        },
+        Techniques {
+            relaxation: false,
+            ..all
+        },
+    ];
+    let found = agreed(&CYCLIC, 60, 1, &others);
     assert!(found > 30, "only {found} machines have more than one state");
 }
 

@@ -139,6 +139,9 @@ impl Relaxation {
             }
         }
         self.connected = connected.clone();
+        if self.reference.is_some() {
+            return self.enter_all_states();
+        }
         if self.shape.options.cyclic {
             return self.number_breadth_first(&connected);
         }
@@ -164,6 +167,15 @@ impl Relaxation {
                 }
             }
             before = Some(after);
+        }
+    }
+
+    /// Every state but the first is entered. The visits of a trace number them.
+    fn enter_all_states(&mut self) {
+        for to in 1..self.shape.states {
+            let from = (0..self.shape.states).filter(|from| *from != to);
+            let present: Vec<Lit> = from.map(|from| self.connected[&(from, to)]).collect();
+            self.solver.add(&present);
         }
     }
 

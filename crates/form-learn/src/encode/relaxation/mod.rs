@@ -20,12 +20,14 @@ use super::solver::{Lit, Solved, Solver};
 use super::table_runs::TableRuns;
 use crate::alphabet::Alphabet;
 use crate::budget::Budget;
-use crate::counterexamples::mistakes;
+use crate::counterexamples::{Mistake, mistakes};
 use crate::effort::Effort;
+use crate::pieces::{plant, seeds, shortest};
 use crate::prefix_tree::PrefixTree;
 use crate::problem::Problem;
 use crate::shape::Shape;
 use crate::skeletons::Skeleton;
+use crate::traces::TracePrefix;
 use edges::RelaxedEdge;
 use letters::Letters;
 use table::Table;
@@ -52,6 +54,8 @@ pub(crate) struct Relaxation {
     counterexamples: usize,
     /// The number of nodes that the tree began with.
     seeded: usize,
+    /// The end of the trace whose visits number the states, until it is encoded.
+    reference: Option<usize>,
 }
 
 impl Relaxation {
@@ -68,21 +72,30 @@ impl Relaxation {
                 .map(|atom| atom.mask.clone())
                 .collect()
         };
-        let tree = problem.strongest_seeds(states, budget);
+        let tree = match shape.has_pieces() {
+            true => seeds(problem, states),
+            false => problem.strongest_seeds(states, budget),
+        };
+        let letters = Alphabet::new(problem).map(|alphabet| Letters::new(problem, alphabet));
+        // Where tables are answers, the numbers of their states matter.
+        let by_visits = shape.has_pieces() && letters.is_none();
         let mut relaxation = Self {
             solver: Solver::new(budget),
             shape,
             now: masks(false),
             foralls: masks(true),
             edges: HashMap::new(),
-            letters: Alphabet::new(problem).map(|alphabet| Letters::new(problem, alphabet)),
+            letters,
             runs,
             connected: HashMap::new(),
             seeded: tree.len(),
             tree,
             cuts: HashMap::new(),
             counterexamples: 0,
+            reference: None,
         };
+        relaxation.reference = (0..relaxation.tree.len())
+            .find(|node| by_visits && relaxation.tree.node(*node).end.is_some());
         relaxation.add_edges()?;
         Some(relaxation)
     }
@@ -138,23 +151,35 @@ impl Relaxation {
                 Solved::Sat(()) => {}
                 answer => return answer,
             }
+            let table = self.decode();
             let found = match self.lettered() {
                 // This becomes the answer, so the evaluator of `form-core` replays it.
-                Some(machine) => {
-                    let found = mistakes(&problem.traces, &problem.bind(&machine.learnt), 0);
-                    problem.select(found, self.shape.states, &mut self.cuts)
-                }
-                None => self.decode().counterexamples(problem, &mut self.cuts),
+                Some(machine) => mistakes(&problem.traces, &problem.bind(&machine.learnt), 0),
+                None => table.mistakes(problem),
             };
             if found.is_empty() {
                 return Solved::Sat(());
             }
-            self.counterexamples += found.len();
-            for counterexample in &found {
-                problem.plant(&mut self.tree, counterexample);
-            }
+            self.refine(problem, &table, found);
         }
         Solved::Unknown
+    }
+
+    /// Adds counterexamples to a table.
+    fn refine(&mut self, problem: &Problem, table: &Table, found: Vec<(Mistake, TracePrefix)>) {
+        if self.shape.has_pieces() {
+            let pieces = shortest(problem, &found, |piece| table.survives(problem, piece));
+            self.counterexamples += pieces.len();
+            for piece in &pieces {
+                plant(problem, &mut self.tree, piece);
+            }
+            return;
+        }
+        let found = problem.select(found, self.shape.states, &mut self.cuts);
+        self.counterexamples += found.len();
+        for counterexample in &found {
+            problem.plant(&mut self.tree, counterexample);
+        }
     }
 
     /// Encodes the nodes of the tree that are new since the last call.
@@ -165,9 +190,14 @@ impl Relaxation {
             if node % CHECKED == 0 && self.solver.check().is_none() {
                 return;
             }
-            let observation = self.tree.node(node).observation;
-            self.add_observation(observation, &observations[observation as usize]);
+            if self.tree.node(node).root != node {
+                let observation = self.tree.node(node).observation;
+                self.add_observation(observation, &observations[observation as usize]);
+            }
             self.runs.add_node(&mut self.solver, &self.tree);
+        }
+        if let Some(reference) = self.reference.take() {
+            (self.runs).number_by_visits(&mut self.solver, &self.tree, reference);
         }
     }
 
