@@ -1,0 +1,370 @@
+"""HalfCheetah's two machines with TD3 and counterfactual experience (CRM), all seeds of both at once.
+
+    python half_cheetah_seeds.py --seconds 480 --out results/benchmarks
+
+What `python/examples/half_cheetah.py` does with Stable-Baselines3 for one seed is done here for all of them by one stack of networks. The
+cheetahs are Gymnasium's `HalfCheetah-v5`, stepped together by MuJoCo's threads. A step is learnt from in all states of the machine;
+what it would have been in them is what `bound.step` says.
+
+As in the published runs (Toro Icarte et al., JAIR 2022) actions are explored by noise on the actor's parameters (Plappert et al. 2018), whose
+size keeps the actions at a distance of 0.2; here every cheetah has noise of its own. The learner is TD3 (Fujimoto et al. 2018) in place
+of DDPG. A curve is the reward per step of the last 100 training episodes: a thousand for each way forth and back, or for the fifth line,
+less the cost of control. Rewards are divided by 100 for the learner.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import mujoco.rollout
+import numpy as np
+import numpy.typing as npt
+import torch
+from stacked import Adam, Log, Stack, Staged, quartiles, recorded
+
+from formrl import half_cheetah
+
+EDGES = np.array(sorted(half_cheetah.LINES.values()))
+ZONES = [*(EDGES - 0.5), EDGES[-1] + 0.5]
+"""A place between each two lines."""
+TICK = 15_000
+LIMIT = 1000
+SCALE = 100.0
+STATES = 5
+"""The running states of the larger machine: the smaller one's other heads are not learnt."""
+
+
+@dataclass
+class Member:
+    """One learner of the stack."""
+
+    task: str
+    seed: int
+    log: Log = field(default_factory=lambda: Log([]))
+
+
+@dataclass
+class Settings:
+    """What all members share."""
+
+    steps: int = 3_000_000
+    worlds: int = 8
+    layers: tuple[int, ...] = (256, 256)
+    batch: int = 128
+    """Steps, each of them in all states."""
+    updates: int = 4
+    """After a step in all worlds."""
+    starts: int = 10_000
+    gamma: float = 0.99
+    polyak: float = 0.005
+    learning_rate: float = 3e-4
+    distance: float = 0.2
+    """Of explored actions from the actor's."""
+    lasts: int = 250
+    """Steps of a cheetah with the same noise."""
+
+
+class Cheetahs:
+    """Gymnasium's HalfCheetah-v5, stepped together."""
+
+    def __init__(self, count: int, seed: int, threads: int) -> None:
+        env: Any = half_cheetah.env().unwrapped
+        self.count, self.model, self.skip = count, env.model, env.frame_skip
+        self.noise, self.cost = env._reset_noise_scale, env._ctrl_cost_weight
+        self.first = np.concatenate([env.init_qpos, env.init_qvel])
+        self.positions = len(env.init_qpos)
+        self.random = np.random.default_rng(seed)
+        self.pool = mujoco.rollout.Rollout(nthread=threads)
+        self.data = [mujoco.MjData(self.model) for _ in range(max(1, threads))]
+        size = mujoco.mj_stateSize(self.model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        # Time comes first, then positions and velocities; there is nothing else in this model.
+        assert size == 1 + len(self.first)
+        self.state = np.zeros((count, size))
+        self.path = np.zeros((count, self.skip, size))
+        self.begin(np.ones(count, np.bool_))
+
+    def begin(self, which: npt.NDArray[np.bool_]) -> None:
+        """Starts episodes."""
+        n = int(which.sum())
+        positions = self.random.uniform(-self.noise, self.noise, (n, self.positions))
+        velocities = self.noise * self.random.standard_normal((n, len(self.first) - self.positions))
+        self.state[which, 0] = 0
+        self.state[which, 1:] = self.first + np.concatenate([positions, velocities], axis=1)
+
+    def step(self, actions: npt.NDArray[np.float64]) -> None:
+        """Takes a step in all of them."""
+        control = np.ascontiguousarray(np.repeat(actions[:, None], self.skip, axis=1), np.float64)
+        self.pool.rollout(self.model, self.data, self.state, control, state=self.path)
+        self.state[:] = self.path[:, -1]
+
+    @property
+    def observations(self) -> npt.NDArray[np.float64]:
+        """Positions and velocities."""
+        return self.state[:, 1:]
+
+    @property
+    def zones(self) -> npt.NDArray[np.int64]:
+        """Between which lines they are: what there is to label."""
+        return np.searchsorted(EDGES, self.state[:, 1], side="left")
+
+
+class Transitions:
+    """What every pair of zones, before and after a step, does in every running state of a machine."""
+
+    def __init__(self, task: str) -> None:
+        machine = half_cheetah.tasks()[task].bind(list(half_cheetah.LINES))
+        lifted, zones = machine.machine, len(ZONES)
+        running = [i for i, state in enumerate(lifted.states) if state not in (lifted.accepting, lifted.rejecting)]
+        heads = {state: head for head, state in enumerate(running)}
+        self.running = len(running)
+        self.initial = heads[machine.start()[0]]
+        self.next = np.zeros((zones * zones, STATES), np.int64)
+        self.rewards = np.zeros((zones * zones, STATES), np.float32)
+        self.over = np.zeros((zones * zones, STATES), np.float32)
+        labels = [machine.signature.encode(half_cheetah.labels_at(x)) for x in ZONES]
+        for before in range(zones):
+            for after in range(zones):
+                windows = np.zeros((len(running), 2, len(EDGES)), np.bool_)
+                windows[:, 1] = labels[before]
+                steps = machine.step(np.array(running), windows, np.tile(labels[after], (len(running), 1)))
+                row = before * zones + after
+                self.next[row, : len(running)] = [heads.get(state, 0) for state in steps.states.tolist()]
+                self.rewards[row, : len(running)], self.over[row, : len(running)] = steps.rewards, steps.over
+
+
+class Learner:
+    """Actors and twin critics with their replay memory, which keeps all steps."""
+
+    def __init__(self, members: list[Member], settings: Settings, tables: list[Transitions], device: str) -> None:
+        n, worlds = len(members), settings.worlds
+        self.n, self.settings, self.device = n, settings, device
+        self.features, self.actions = 17 + 1, 6
+        actor = [self.features, *settings.layers, STATES * self.actions]
+        critic = [self.features + self.actions + STATES, *settings.layers, 1]
+        self.actor, self.actor_target = (Stack(n, actor).to(device) for _ in range(2))
+        self.critics, self.critics_target = (Stack(2 * n, critic, normalised=True).to(device) for _ in range(2))
+        self.actor_target.load_state_dict(self.actor.state_dict())
+        self.critics_target.load_state_dict(self.critics.state_dict())
+        self.actor_adam = Adam(self.actor, [settings.learning_rate] * n, device)
+        self.critics_adam = Adam(self.critics, [settings.learning_rate] * 2 * n, device)
+        stack = [np.stack([getattr(table, name) for table in tables]) for name in ("next", "rewards", "over")]
+        self.next, self.rewards, self.over = (torch.from_numpy(table).to(device) for table in stack)
+        running = torch.tensor([table.running for table in tables], device=device)
+        self.mask = (torch.arange(STATES, device=device) < running[:, None]).float()[:, None]
+        self.mask = self.mask / self.mask.mean(dim=2, keepdim=True)
+        self.eye = torch.eye(STATES, device=device)
+        size = settings.steps + worlds
+        self.memory = torch.zeros(n, size, 2 * self.features + self.actions, device=device)
+        self.numbers = torch.zeros(n, size, dtype=torch.int64, device=device)
+        self.place = torch.arange(worlds, device=device)
+        self.members = torch.arange(n, device=device)[:, None]
+        # A perturbed actor for every cheetah.
+        self.perturbed = Stack(n * worlds, actor).to(device)
+        self.noise = [torch.randn_like(p) for p in self.perturbed.parameters()]
+        self.sigma = torch.full((n,), 0.05, device=device)
+        # What goes to the device and comes back in every step.
+        self.seen = Staged((n, worlds, 2 * self.features + self.actions), torch.float32, device)
+        self.now = Staged((n, worlds, self.features), torch.float32, device)
+        self.number = Staged((n, worlds), torch.int64, device)
+        self.at = Staged((n, worlds), torch.int64, device)
+        self.fresh = Staged((n, worlds), torch.float32, device)
+        """Which cheetahs get new noise."""
+        self.chosen = Staged((n, worlds, self.actions), torch.float32, device)
+
+    def scaled(self, seen: torch.Tensor) -> torch.Tensor:
+        """Observations as the networks get them."""
+        return torch.cat([seen[..., :1] / 4, seen[..., 1:9], seen[..., 9:] / 5], dim=-1)
+
+    def policy(self, actor: Stack, seen: torch.Tensor) -> torch.Tensor:
+        """(members, rows, states, actions)"""
+        return torch.tanh(actor(self.scaled(seen)).unflatten(2, (STATES, self.actions)))
+
+    def act(self) -> None:
+        """Chooses actions by perturbed actors, and adapts the size of the noise."""
+        n, worlds = self.n, self.settings.worlds
+        with torch.no_grad():
+            fresh = self.fresh.there.reshape(-1, 1, 1)
+            sigma = self.sigma.repeat_interleave(worlds)[:, None, None]
+            for mine, noise, its in zip(self.perturbed.parameters(), self.noise, self.actor.parameters()):
+                noise.copy_(torch.where(fresh > 0, torch.randn_like(noise), noise))
+                mine.copy_(its.repeat_interleave(worlds, dim=0) + sigma * noise)
+            heads = self.at.there[:, :, None, None].expand(-1, -1, 1, self.actions)
+            plain = self.policy(self.actor, self.now.there).gather(2, heads).squeeze(2)
+            rows = self.now.there.reshape(n * worlds, 1, -1)
+            explored = self.policy(self.perturbed, rows).reshape(n, worlds, STATES, -1).gather(2, heads).squeeze(2)
+            away = (explored - plain).square().mean(dim=(1, 2)).sqrt()
+            self.sigma.mul_(torch.where(away > self.settings.distance, 1 / 1.01, 1.01)).clamp_(1e-4, 1.0)
+            self.chosen.there.copy_(explored)
+
+    def keep(self) -> None:
+        """Remembers the last step of all worlds."""
+        self.memory.index_copy_(1, self.place, self.seen.there)
+        self.numbers.index_copy_(1, self.place, self.number.there)
+        self.place += self.settings.worlds
+
+    def judge(self, critics: Stack, seen: torch.Tensor, actions: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+        """The values of rows in states, by both critics: (2, members, rows, states)"""
+        n, batch = seen.shape[:2]
+        rows = torch.cat([self.scaled(seen)[:, :, None].expand(-1, -1, STATES, -1), actions, states], dim=3)
+        found = critics(rows.reshape(n, batch * STATES, -1).repeat(2, 1, 1))
+        return found.reshape(2, n, batch, STATES)
+
+    def update(self, with_actor: bool) -> None:
+        """One step of Adam on a batch of every member."""
+        s = self.settings
+        drawn = (torch.rand(self.n, s.batch, device=self.device) * self.place[0]).long()
+        before, after, taken = self.memory[self.members, drawn].split([self.features, self.features, self.actions], dim=2)
+        number = self.numbers[self.members, drawn]
+        goes, pays, ends = (table[self.members, number] for table in (self.next, self.rewards, self.over))
+        pays = pays - 0.1 * taken.square().sum(dim=2, keepdim=True)
+        with torch.no_grad():
+            there = goes[..., None].expand(-1, -1, -1, self.actions)
+            follows = self.policy(self.actor_target, after).gather(2, there)
+            follows = (follows + (0.2 * torch.randn_like(follows)).clamp(-0.5, 0.5)).clamp(-1, 1)
+            value = self.judge(self.critics_target, after, follows, self.eye[goes]).amin(dim=0)
+            wanted = pays / SCALE + (1 - ends) * s.gamma * value
+        here = self.eye.expand(self.n, s.batch, -1, -1)
+        found = self.judge(self.critics, before, taken[:, :, None].expand(-1, -1, STATES, -1), here)
+        self.critics_adam.step(((found - wanted).square() * self.mask).mean(dim=(2, 3)).sum())
+        if with_actor:
+            value = self.judge(self.critics, before, self.policy(self.actor, before), here)[0]
+            self.actor_adam.step(-(value * self.mask).mean(dim=(1, 2)).sum())
+            self.actor_target.follow(self.actor, s.polyak)
+            self.critics_target.follow(self.critics, s.polyak)
+
+    def updates(self) -> None:
+        """The updates after a step: the actor's are half as many (TD3)."""
+        for i in range(self.settings.updates):
+            self.update(i % 2 == 1)
+
+
+def trained(members: list[Member], settings: Settings, device: str, threads: int, watch: Callable[[int], bool]) -> int:
+    """Trains all members until they have made their steps or `watch` says no; how many steps each of them made."""
+    torch.manual_seed(members[0].seed)
+    n, worlds = len(members), settings.worlds
+    tables = [Transitions(member.task) for member in members]
+    learner = Learner(members, settings, tables, device)
+    cheetahs = Cheetahs(n * worlds, members[0].seed, threads)
+    random = np.random.default_rng([member.seed for member in members])
+    zones_known = len(ZONES)
+    initial = np.array([[table.initial] * worlds for table in tables])
+    rows, features = np.arange(n)[:, None], learner.features
+    nexts, pays, ends = (np.stack([getattr(table, name) for table in tables]) for name in ("next", "rewards", "over"))
+    learner.now.array[:] = cheetahs.observations.reshape(n, worlds, -1)
+    learner.at.array[:] = initial
+    zones, returns = cheetahs.zones.reshape(n, worlds), np.zeros((n, worlds))
+    # Episodes of one learner end at different times.
+    lengths = np.zeros((n, worlds), np.int64)
+    ages = np.tile(np.arange(worlds) * settings.lasts // worlds, (n, 1))
+    act, keep, updates = learner.act, learner.keep, learner.updates
+    if device == "cuda":
+        act = recorded(act, device)
+    done, learns = 0, False
+    while done < settings.steps and watch(done):
+        learner.fresh.array[:] = ages % settings.lasts == 0
+        ages += 1
+        for staged in (learner.now, learner.at, learner.fresh):
+            staged.send()
+        act()
+        learner.chosen.fetch()
+        if device == "cuda":
+            torch.cuda.current_stream().synchronize()
+        if done >= settings.starts:
+            if not learns:
+                place = learner.place.clone()
+                keep, updates, learns = recorded(keep, device), recorded(updates, device), True
+                learner.place.copy_(place)
+            updates()  # The GPU works on them while the cheetahs run.
+            actions = learner.chosen.array.astype(np.float64)
+        else:
+            actions = random.uniform(-1, 1, (n, worlds, learner.actions))
+        cheetahs.step(actions.reshape(n * worlds, -1))
+        now = cheetahs.zones.reshape(n, worlds)
+        numbers, heads = zones * zones_known + now, learner.at.array
+        returns += pays[rows, numbers, heads] - 0.1 * np.square(actions).sum(axis=2)
+        over = ends[rows, numbers, heads] > 0
+        learner.seen.array[:, :, :features] = learner.now.array
+        learner.seen.array[:, :, features : 2 * features] = cheetahs.observations.reshape(n, worlds, -1)
+        learner.seen.array[:, :, 2 * features :] = actions
+        learner.number.array[:] = numbers
+        done += worlds
+        lengths += 1
+        ended = over | (lengths >= LIMIT)
+        learner.at.array[:] = np.where(ended, initial, nexts[rows, numbers, heads])
+        if ended.any():
+            for i, j in np.argwhere(ended):
+                members[i].log.episodes.append((done, int(lengths[i, j]), float(returns[i, j])))
+            lengths[ended], returns[ended] = 0, 0
+            cheetahs.begin(ended.reshape(-1))
+        zones = cheetahs.zones.reshape(n, worlds)
+        learner.now.array[:] = cheetahs.observations.reshape(n, worlds, -1)
+        for staged in (learner.seen, learner.number):
+            staged.send()
+        keep()
+    return done
+
+
+def report(members: list[Member], done: int, seconds: float, folder: Path | None) -> None:
+    """Prints where a run stands, and writes its curves."""
+    for task in dict.fromkeys(member.task for member in members):
+        these = [member for member in members if member.task == task]
+        curves = [member.log.curve(TICK, done) for member in these]
+        rows = quartiles(curves)
+        ends = ", ".join(f"{points[-1]:.2f}" for points in curves if points)
+        print(f"{task}: {done} steps, {seconds:.0f} s: reward per step {ends}", flush=True)
+        if folder is None:
+            continue
+        with (folder / f"half-cheetah-{task}-crm.csv").open("w", newline="") as out:
+            writer = csv.writer(out, lineterminator="\n")
+            writer.writerow(["steps", "median", *(f"seed {member.seed}" for member in these)])
+            for i, row in enumerate(zip(*curves, strict=True)):
+                writer.writerow([TICK * (i + 1), *(f"{value:.4f}" for value in (rows[i][1], *row))])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", nargs="+", default=list(half_cheetah.tasks()), choices=list(half_cheetah.tasks()))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
+    parser.add_argument("--steps", type=int, default=3_000_000)
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--threads", type=int, default=6, help="of MuJoCo")
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--every", type=float, default=30.0, help="seconds between two reports")
+    parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args()
+    given = dict((name, json.loads(value)) for name, value in (text.split("=", 1) for text in args.set))
+    settings = Settings(steps=args.steps, **given)
+    torch.set_num_threads(1)
+    device = "cuda" if torch.cuda.is_available() and not args.cpu else "cpu"
+    members = [Member(task, seed) for task in args.tasks for seed in args.seeds]
+    start = time.monotonic()
+    said = start
+
+    def watch(done: int) -> bool:
+        nonlocal said
+        now = time.monotonic()
+        if now - said >= args.every:
+            said = now
+            report(members, done, now - start, args.out)
+        return now - start < args.seconds
+
+    done = trained(members, settings, device, args.threads, watch)
+    report(members, done, time.monotonic() - start, args.out)
+    for member in members:
+        last = [reward / length for _, length, reward in member.log.episodes[-100:]]
+        print(f"{member.task} seed {member.seed}: {statistics.mean(last or [0.0]):.2f} per step in the last {len(last)} of {len(member.log.episodes)} episodes")
+    print(f"{done} steps of {len(members)} learners in {time.monotonic() - start:.0f} s on {device}; {settings}")
+
+
+if __name__ == "__main__":
+    main()
