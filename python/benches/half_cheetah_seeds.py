@@ -1,6 +1,7 @@
 """HalfCheetah's two machines with TD3 and counterfactual experience (CRM), all seeds of both at once.
 
-    python half_cheetah_seeds.py --seconds 480 --out results/benchmarks
+    python half_cheetah_seeds.py --choose --seconds 100 --out .          # settings, on seeds that are not reported
+    python half_cheetah_seeds.py --settings half-cheetah-settings.json --seconds 480 --out results/benchmarks
 
 What `python/examples/half_cheetah.py` does with Stable-Baselines3 for one seed is done here for all of them by one stack of networks. The
 cheetahs are Gymnasium's `HalfCheetah-v5`, stepped together by MuJoCo's threads. A step is learnt from in all states of the machine;
@@ -16,11 +17,12 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import json
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,9 @@ class Member:
 
     task: str
     seed: int
+    learning_rate: float = 3e-4
+    distance: float = 0.2
+    """Of explored actions from the actor's."""
     log: Log = field(default_factory=lambda: Log([]))
 
 
@@ -66,9 +71,6 @@ class Settings:
     starts: int = 10_000
     gamma: float = 0.99
     polyak: float = 0.005
-    learning_rate: float = 3e-4
-    distance: float = 0.2
-    """Of explored actions from the actor's."""
     lasts: int = 250
     """Steps of a cheetah with the same noise."""
 
@@ -154,8 +156,8 @@ class Learner:
         self.critics, self.critics_target = (Stack(2 * n, critic, normalised=True).to(device) for _ in range(2))
         self.actor_target.load_state_dict(self.actor.state_dict())
         self.critics_target.load_state_dict(self.critics.state_dict())
-        self.actor_adam = Adam(self.actor, [settings.learning_rate] * n, device)
-        self.critics_adam = Adam(self.critics, [settings.learning_rate] * 2 * n, device)
+        rates = [member.learning_rate for member in members]
+        self.actor_adam, self.critics_adam = Adam(self.actor, rates, device), Adam(self.critics, 2 * rates, device)
         stack = [np.stack([getattr(table, name) for table in tables]) for name in ("next", "rewards", "over")]
         self.next, self.rewards, self.over = (torch.from_numpy(table).to(device) for table in stack)
         running = torch.tensor([table.running for table in tables], device=device)
@@ -171,6 +173,7 @@ class Learner:
         self.perturbed = Stack(n * worlds, actor).to(device)
         self.noise = [torch.randn_like(p) for p in self.perturbed.parameters()]
         self.sigma = torch.full((n,), 0.05, device=device)
+        self.distance = torch.tensor([member.distance for member in members], device=device)
         # What goes to the device and comes back in every step.
         self.seen = Staged((n, worlds, 2 * self.features + self.actions), torch.float32, device)
         self.now = Staged((n, worlds, self.features), torch.float32, device)
@@ -202,7 +205,7 @@ class Learner:
             rows = self.now.there.reshape(n * worlds, 1, -1)
             explored = self.policy(self.perturbed, rows).reshape(n, worlds, STATES, -1).gather(2, heads).squeeze(2)
             away = (explored - plain).square().mean(dim=(1, 2)).sqrt()
-            self.sigma.mul_(torch.where(away > self.settings.distance, 1 / 1.01, 1.01)).clamp_(1e-4, 1.0)
+            self.sigma.mul_(torch.where(away > self.distance, 1 / 1.01, 1.01)).clamp_(1e-4, 1.0)
             self.chosen.there.copy_(explored)
 
     def keep(self) -> None:
@@ -313,7 +316,7 @@ def trained(members: list[Member], settings: Settings, device: str, threads: int
     return done
 
 
-def report(members: list[Member], done: int, seconds: float, folder: Path | None) -> None:
+def report(members: list[Member], done: int, seconds: float, folder: Path | None, name: str) -> None:
     """Prints where a run stands, and writes its curves."""
     for task in dict.fromkeys(member.task for member in members):
         these = [member for member in members if member.task == task]
@@ -323,30 +326,66 @@ def report(members: list[Member], done: int, seconds: float, folder: Path | None
         print(f"{task}: {done} steps, {seconds:.0f} s: reward per step {ends}", flush=True)
         if folder is None:
             continue
-        with (folder / f"half-cheetah-{task}-crm.csv").open("w", newline="") as out:
+        with (folder / f"half-cheetah-{task}-{name}.csv").open("w", newline="") as out:
             writer = csv.writer(out, lineterminator="\n")
             writer.writerow(["steps", "median", *(f"seed {member.seed}" for member in these)])
             for i, row in enumerate(zip(*curves, strict=True)):
                 writer.writerow([TICK * (i + 1), *(f"{value:.4f}" for value in (rows[i][1], *row))])
 
 
+def summary(members: list[Member]) -> None:
+    """Prints what became of every member."""
+    for member in members:
+        last = [reward / length for _, length, reward in member.log.episodes[-100:]]
+        print(
+            f"{member.task} seed {member.seed}, learning rate {member.learning_rate}, distance {member.distance}: "
+            f"{statistics.mean(last or [0.0]):.2f} per step in the last {len(last)} of {len(member.log.episodes)} episodes, "
+            f"at best {max((reward / length for _, length, reward in member.log.episodes), default=0):.2f}"
+        )
+
+
+GRID = {"learning_rate": (1e-4, 3e-4, 1e-3), "distance": (0.1, 0.2, 0.4)}
+
+
+def candidates(tasks: list[str]) -> list[Member]:
+    """Learners to choose settings from, of seeds that are not reported."""
+    values = list(itertools.product(*GRID.values()))
+    return [Member(task, 101 + i, *chosen) for task in tasks for i, chosen in enumerate(values)]
+
+
+def choice(members: list[Member], done: int) -> dict[str, float]:
+    """The settings whose learners have the largest area under their curves, over the tasks."""
+    areas: dict[tuple[float, ...], float] = {}
+    for member in members:
+        chosen = member.learning_rate, member.distance
+        areas[chosen] = areas.get(chosen, 0) + statistics.mean(member.log.curve(TICK, done) or [0.0])
+    ranked = sorted(areas, key=lambda chosen: -areas[chosen])
+    for chosen in ranked:
+        print(dict(zip(GRID, chosen)), round(areas[chosen], 3))
+    return dict(zip(GRID, ranked[0]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", nargs="+", default=list(half_cheetah.tasks()), choices=list(half_cheetah.tasks()))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
-    parser.add_argument("--steps", type=int, default=3_000_000)
-    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--choose", action="store_true", help="compare settings on other seeds, and write the best")
+    parser.add_argument("--settings", type=Path, help="what --choose wrote")
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="other settings of a learner or of all")
     parser.add_argument("--threads", type=int, default=6, help="of MuJoCo")
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--every", type=float, default=30.0, help="seconds between two reports")
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    given = dict((name, json.loads(value)) for name, value in (text.split("=", 1) for text in args.set))
-    settings = Settings(steps=args.steps, **given)
+    given: dict[str, Any] = json.loads(args.settings.read_text()) if args.settings else {}
+    given |= dict((name, json.loads(value)) for name, value in (text.split("=", 1) for text in args.set))
+    settings = Settings(**{name: given.pop(name) for name in asdict(Settings()) if name in given})
     torch.set_num_threads(1)
+    torch.set_float32_matmul_precision("high")
     device = "cuda" if torch.cuda.is_available() and not args.cpu else "cpu"
-    members = [Member(task, seed) for task in args.tasks for seed in args.seeds]
+    members = candidates(args.tasks) if args.choose else [Member(task, seed, **given) for task in args.tasks for seed in args.seeds]
+    name = "choice" if args.choose else "crm"
     start = time.monotonic()
     said = start
 
@@ -355,15 +394,17 @@ def main() -> None:
         now = time.monotonic()
         if now - said >= args.every:
             said = now
-            report(members, done, now - start, args.out)
+            report(members, done, now - start, args.out, name)
         return now - start < args.seconds
 
     done = trained(members, settings, device, args.threads, watch)
-    report(members, done, time.monotonic() - start, args.out)
-    for member in members:
-        last = [reward / length for _, length, reward in member.log.episodes[-100:]]
-        print(f"{member.task} seed {member.seed}: {statistics.mean(last or [0.0]):.2f} per step in the last {len(last)} of {len(member.log.episodes)} episodes")
+    summary(members)
+    report(members, done, time.monotonic() - start, args.out, name)
     print(f"{done} steps of {len(members)} learners in {time.monotonic() - start:.0f} s on {device}; {settings}")
+    if args.choose:
+        chosen = choice(members, done)
+        if args.out:
+            (args.out / "half-cheetah-settings.json").write_text(json.dumps(chosen) + "\n")
 
 
 if __name__ == "__main__":

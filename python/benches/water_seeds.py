@@ -318,6 +318,7 @@ def main() -> None:
     given |= dict((name, json.loads(value)) for name, value in (text.split("=", 1) for text in args.set))
     settings = Settings(**{name: given.pop(name) for name in asdict(Settings()) if name in given})
     torch.set_num_threads(1)
+    torch.set_float32_matmul_precision("high")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     members = candidates() if args.choose else [Member(seed, map_seed, **given) for map_seed in args.maps for seed in args.seeds]
     start = time.monotonic()

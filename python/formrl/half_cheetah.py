@@ -70,7 +70,7 @@ class HalfCheetahLines(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         super().__init__(env)
-        self.signature = Signature(LINES)
+        self.signature = Signature(list(LINES))
         """What can be observed."""
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
