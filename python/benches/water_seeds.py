@@ -62,7 +62,8 @@ class Settings:
     steps: int = 860_000
     worlds: int = 8
     layers: tuple[int, ...] = (512, 512, 512)
-    normalised: bool = True
+    normalised: bool = False
+    """Whether layers are normalised."""
     batch: int = 256
     updates: int = 2
     """After a step in all worlds."""
