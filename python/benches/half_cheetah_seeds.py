@@ -15,14 +15,11 @@ less the cost of control. Rewards are divided by 100 for the learner.
 
 from __future__ import annotations
 
-import argparse
-import csv
 import itertools
 import json
 import statistics
-import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +28,7 @@ import mujoco.rollout
 import numpy as np
 import numpy.typing as npt
 import torch
-from stacked import Adam, Log, Stack, Staged, quartiles, recorded
+from stacked import Adam, Log, Stack, Staged, Watch, best_settings, parser_of, prepared, recorded, settings_of, waited, write_curves
 
 from formrl import half_cheetah
 
@@ -54,7 +51,7 @@ class Member:
     learning_rate: float = 3e-4
     distance: float = 0.2
     """Of explored actions from the actor's."""
-    log: Log = field(default_factory=lambda: Log([]))
+    log: Log = field(default_factory=Log, init=False)
 
 
 @dataclass
@@ -268,9 +265,7 @@ def trained(members: list[Member], settings: Settings, device: str, threads: int
     # Episodes of one learner end at different times.
     lengths = np.zeros((n, worlds), np.int64)
     ages = np.tile(np.arange(worlds) * settings.lasts // worlds, (n, 1))
-    act, keep, updates = learner.act, learner.keep, learner.updates
-    if device == "cuda":
-        act = recorded(act, device)
+    act, keep, updates = recorded(learner.act, device), learner.keep, learner.updates
     done, learns = 0, False
     while done < settings.steps and watch(done):
         learner.fresh.array[:] = ages % settings.lasts == 0
@@ -279,8 +274,7 @@ def trained(members: list[Member], settings: Settings, device: str, threads: int
             staged.send()
         act()
         learner.chosen.fetch()
-        if device == "cuda":
-            torch.cuda.current_stream().synchronize()
+        waited(device)
         if done >= settings.starts:
             if not learns:
                 place = learner.place.clone()
@@ -316,21 +310,19 @@ def trained(members: list[Member], settings: Settings, device: str, threads: int
     return done
 
 
+def curves_of(members: list[Member], task: str, done: int) -> dict[str, list[float]]:
+    """One curve for each member with this task."""
+    return {f"seed {member.seed}": member.log.curve(TICK, done) for member in members if member.task == task}
+
+
 def report(members: list[Member], done: int, seconds: float, folder: Path | None, name: str) -> None:
     """Prints where a run stands, and writes its curves."""
     for task in dict.fromkeys(member.task for member in members):
-        these = [member for member in members if member.task == task]
-        curves = [member.log.curve(TICK, done) for member in these]
-        rows = quartiles(curves)
-        ends = ", ".join(f"{points[-1]:.2f}" for points in curves if points)
+        curves = curves_of(members, task, done)
+        ends = ", ".join(f"{points[-1]:.2f}" for points in curves.values() if points)
         print(f"{task}: {done} steps, {seconds:.0f} s: reward per step {ends}", flush=True)
-        if folder is None:
-            continue
-        with (folder / f"half-cheetah-{task}-{name}.csv").open("w", newline="") as out:
-            writer = csv.writer(out, lineterminator="\n")
-            writer.writerow(["steps", "median", *(f"seed {member.seed}" for member in these)])
-            for i, row in enumerate(zip(*curves, strict=True)):
-                writer.writerow([TICK * (i + 1), *(f"{value:.4f}" for value in (rows[i][1], *row))])
+        if folder:
+            write_curves(folder / f"half-cheetah-{task}-{name}.csv", TICK, curves)
 
 
 def summary(members: list[Member]) -> None:
@@ -350,59 +342,30 @@ GRID = {"learning_rate": (1e-4, 3e-4, 1e-3), "distance": (0.1, 0.2, 0.4)}
 def candidates(tasks: list[str]) -> list[Member]:
     """Learners to choose settings from, of seeds that are not reported."""
     values = list(itertools.product(*GRID.values()))
-    return [Member(task, 101 + i, *chosen) for task in tasks for i, chosen in enumerate(values)]
-
-
-def choice(members: list[Member], done: int) -> dict[str, float]:
-    """The settings whose learners have the largest area under their curves, over the tasks."""
-    areas: dict[tuple[float, ...], float] = {}
-    for member in members:
-        chosen = member.learning_rate, member.distance
-        areas[chosen] = areas.get(chosen, 0) + statistics.mean(member.log.curve(TICK, done) or [0.0])
-    ranked = sorted(areas, key=lambda chosen: -areas[chosen])
-    for chosen in ranked:
-        print(dict(zip(GRID, chosen)), round(areas[chosen], 3))
-    return dict(zip(GRID, ranked[0]))
+    return [Member(task, 101 + i, **dict(zip(GRID, chosen))) for task in tasks for i, chosen in enumerate(values)]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--tasks", nargs="+", default=list(half_cheetah.tasks()), choices=list(half_cheetah.tasks()))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
-    parser.add_argument("--choose", action="store_true", help="compare settings on other seeds, and write the best")
-    parser.add_argument("--settings", type=Path, help="what --choose wrote")
-    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="other settings of a learner or of all")
     parser.add_argument("--threads", type=int, default=6, help="of MuJoCo")
-    parser.add_argument("--seconds", type=float, default=1e9)
-    parser.add_argument("--every", type=float, default=30.0, help="seconds between two reports")
-    parser.add_argument("--cpu", action="store_true")
-    parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    given: dict[str, Any] = json.loads(args.settings.read_text()) if args.settings else {}
-    given |= dict((name, json.loads(value)) for name, value in (text.split("=", 1) for text in args.set))
-    settings = Settings(**{name: given.pop(name) for name in asdict(Settings()) if name in given})
-    torch.set_num_threads(1)
-    torch.set_float32_matmul_precision("high")
-    device = "cuda" if torch.cuda.is_available() and not args.cpu else "cpu"
+    settings, given = settings_of(args, Settings)
+    device = prepared()
     members = candidates(args.tasks) if args.choose else [Member(task, seed, **given) for task in args.tasks for seed in args.seeds]
     name = "choice" if args.choose else "crm"
-    start = time.monotonic()
-    said = start
-
-    def watch(done: int) -> bool:
-        nonlocal said
-        now = time.monotonic()
-        if now - said >= args.every:
-            said = now
-            report(members, done, now - start, args.out, name)
-        return now - start < args.seconds
-
+    watch = Watch(args, lambda done, seconds: report(members, done, seconds, args.out, name))
     done = trained(members, settings, device, args.threads, watch)
     summary(members)
-    report(members, done, time.monotonic() - start, args.out, name)
-    print(f"{done} steps of {len(members)} learners in {time.monotonic() - start:.0f} s on {device}; {settings}")
+    report(members, done, watch.seconds, args.out, name)
+    print(f"{done} steps of {len(members)} learners in {watch.seconds:.0f} s on {device}; {settings}")
     if args.choose:
-        chosen = choice(members, done)
+        areas: dict[tuple[float, ...], list[float]] = {}
+        for member in members:
+            points = member.log.curve(TICK, done)
+            areas.setdefault((member.learning_rate, member.distance), []).append(statistics.mean(points or [0.0]))
+        chosen = best_settings(GRID, areas)
         if args.out:
             (args.out / "half-cheetah-settings.json").write_text(json.dumps(chosen) + "\n")
 

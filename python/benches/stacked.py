@@ -6,13 +6,21 @@ benchmarks of deep learning train all their seeds in one stack. Nothing goes fro
 
 from __future__ import annotations
 
+import argparse
+import csv
+import json
 import statistics
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
+T = TypeVar("T")
 Episode = tuple[int, int, float]
 """Steps of the learner so far, length, reward."""
 
@@ -82,10 +90,17 @@ def recorded(function: Callable[[], None], device: str) -> Callable[[], None]:
         for _ in range(3):
             function()
     torch.cuda.current_stream().wait_stream(other)
-    graph = torch.cuda.CUDAGraph()
+    graph: Any = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         function()
-    return graph.replay
+    replay: Callable[[], None] = graph.replay
+    return replay
+
+
+def waited(device: str) -> None:
+    """Waits until the device has done what it was told to."""
+    if device == "cuda":
+        torch.cuda.current_stream().synchronize()
 
 
 class Staged:
@@ -109,27 +124,87 @@ class Staged:
 class Log:
     """The episodes of one learner, whose worlds are stepped at once."""
 
-    episodes: list[Episode]
+    episodes: list[Episode] = field(default_factory=list)
 
-    def curve(self, tick: int, steps: int, window: int = 100, best: float = 1.0) -> list[float]:
-        """At every tick, the mean reward per step of the last episodes relative to the best: as the published curves are drawn."""
+    def curve(self, tick: int, steps: int, best: float = 1.0) -> list[float]:
+        """At every tick, the mean reward per step of the last 100 episodes relative to the best: as the published curves are drawn."""
         points: list[float] = []
-        last: list[float] = []
+        last: deque[float] = deque(maxlen=100)
         next_one = 0
         for at in range(tick, steps + 1, tick):
             while next_one < len(self.episodes) and self.episodes[next_one][0] <= at:
                 _, length, reward = self.episodes[next_one]
-                last = [*last, reward / length][-window:]
+                last.append(reward / length)
                 next_one += 1
             points.append(statistics.mean(last) / best if last else 0.0)
         return points
 
 
-def best_of(logs: Iterable[Log]) -> float:
-    """The reward per step of the best episode."""
-    return max((reward / length for log in logs for _, length, reward in log.episodes), default=0.0) or 1.0
-
-
 def quartiles(curves: Sequence[Sequence[float]]) -> list[tuple[float, float, float]]:
     """The quartiles over the curves, at every point."""
-    return [tuple(np.percentile(points, (25, 50, 75)).tolist()) for points in zip(*curves, strict=True)]  # type: ignore[misc]
+    return [tuple(np.percentile(points, (25, 50, 75)).tolist()) for points in zip(*curves, strict=True)]
+
+
+def write_curves(path: Path, tick: int, curves: Mapping[str, Sequence[float]]) -> None:
+    """A table with the quartiles and all curves."""
+    rows = quartiles(list(curves.values()))
+    with path.open("w", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["steps", "quarter", "median", "three quarters", *curves])
+        for i, row in enumerate(zip(*curves.values(), strict=True)):
+            writer.writerow([tick * (i + 1), *(f"{value:.4f}" for value in (*rows[i], *row))])
+
+
+def parser_of(text: str | None) -> argparse.ArgumentParser:
+    """The options that all programs have."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--choose", action="store_true", help="compare settings on what is not reported, and write the best")
+    parser.add_argument("--settings", type=Path, help="what --choose wrote")
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="other settings of a learner or of all")
+    parser.add_argument("--seconds", type=float, default=1e9, help="stop after this time")
+    parser.add_argument("--every", type=float, default=30.0, help="seconds between two reports")
+    parser.add_argument("--out", type=Path, help="the folder for curves and settings")
+    return parser
+
+
+def settings_of(args: argparse.Namespace, shared: type[T]) -> tuple[T, dict[str, Any]]:
+    """The settings that all learners share, and those of each."""
+    given: dict[str, Any] = json.loads(args.settings.read_text()) if args.settings else {}
+    given |= dict((name, json.loads(value)) for name, value in (text.split("=", 1) for text in args.set))
+    names = {one.name for one in fields(shared)}  # type: ignore[arg-type]
+    return shared(**{name: given.pop(name) for name in list(given) if name in names}), given
+
+
+class Watch:
+    """Reports every now and then, and says when time is up."""
+
+    def __init__(self, args: argparse.Namespace, report: Callable[[int, float], None]) -> None:
+        self.start = self.said = time.monotonic()
+        self.args, self.report = args, report
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self.start
+
+    def __call__(self, done: int) -> bool:
+        """Whether to go on after these steps."""
+        if time.monotonic() - self.said >= self.args.every:
+            self.said = time.monotonic()
+            self.report(done, self.seconds)
+        return self.seconds < float(self.args.seconds)
+
+
+def best_settings(grid: Mapping[str, object], areas: Mapping[tuple[float, ...], Sequence[float]]) -> dict[str, float]:
+    """Those whose curves have the largest areas under them, by the smallest of each."""
+    ranked = sorted(areas, key=lambda chosen: -min(areas[chosen]))
+    for chosen in ranked:
+        print(dict(zip(grid, chosen)), [round(area, 3) for area in areas[chosen]])
+    return dict(zip(grid, ranked[0]))
+
+
+def prepared() -> str:
+    """The device, with PyTorch set up for it."""
+    torch.set_num_threads(1)
+    torch.set_float32_matmul_precision("high")
+    return "cuda" if torch.cuda.is_available() else "cpu"

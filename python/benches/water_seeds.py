@@ -13,22 +13,32 @@ after 860,000 steps. The same is computed here.
 
 from __future__ import annotations
 
-import argparse
-import csv
 import itertools
 import json
 import statistics
-import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from gymnasium.vector import AutoresetMode
-from stacked import Adam, Log, Stack, Staged, best_of, quartiles, recorded
+from stacked import (
+    Adam,
+    Log,
+    Stack,
+    Staged,
+    Watch,
+    best_settings,
+    parser_of,
+    prepared,
+    quartiles,
+    recorded,
+    settings_of,
+    waited,
+    write_curves,
+)
 
 from formrl import BoundMachine
 from formrl.benchmarks import BenchmarkVectorEnv, WaterEnv, tasks
@@ -47,7 +57,7 @@ class Member:
     gamma: float = 0.95
     polyak: float = 0.005
     """How far the target network goes to the network in one update."""
-    log: Log = field(default_factory=lambda: Log([]))
+    log: Log = field(default_factory=Log, init=False)
 
     @property
     def name(self) -> str:
@@ -111,8 +121,8 @@ class Learner:
         self.target = Stack(n, sizes, normalised=settings.normalised).to(device)
         self.target.load_state_dict(self.net.state_dict())
         self.adam = Adam(self.net, [member.learning_rate for member in members], device)
-        column = partial_tensor(device)
-        self.gamma, self.polyak = column([member.gamma for member in members]), column([member.polyak for member in members])
+        self.gamma = torch.tensor([member.gamma for member in members], device=device)[:, None, None]
+        self.polyak = torch.tensor([member.polyak for member in members], device=device)[:, None, None]
         tables = transitions.next, transitions.rewards, transitions.over.astype(np.float32)
         self.tables = [torch.from_numpy(table).to(device) for table in tables]
         size = settings.steps + worlds
@@ -171,11 +181,6 @@ class Learner:
             self.update()
 
 
-def partial_tensor(device: str) -> Callable[[list[float]], torch.Tensor]:
-    """Makes tensors with one entry for each member."""
-    return lambda values: torch.tensor(values, device=device)[:, None, None]
-
-
 def trained(members: list[Member], task: str, settings: Settings, device: str, watch: Callable[[int], bool]) -> int:
     """Trains all members until they have made their steps or `watch` says no; how many steps each of them made."""
     torch.manual_seed(members[0].seed)
@@ -183,28 +188,27 @@ def trained(members: list[Member], task: str, settings: Settings, device: str, w
     single = [WaterEnv(map_seed=member.map) for member in members for _ in range(worlds)]
     env = BenchmarkVectorEnv(single, autoreset_mode=AutoresetMode.DISABLED)
     transitions = Transitions(tasks("water")[task].bind(env.signature))
-    learner = Learner(members, settings, transitions, single[0].observation_space.shape[0], device)
+    first, infos = env.reset(seed=members[0].seed)
+    learner = Learner(members, settings, transitions, first.shape[1], device)
     random = np.random.default_rng([member.seed for member in members])
     features = learner.now.array.shape[2]
-    first, infos = env.reset(seed=members[0].seed)
     assert not infos["labels"].any(), "no world starts with a touch"
     learner.now.array[:] = first.reshape(n, worlds, features)
     learner.at.array[:] = transitions.initial
     newest, lengths = (np.zeros((n, worlds), np.int64) for _ in range(2))
-    act, keep, updates = learner.act, learner.keep, learner.updates
-    if device == "cuda":
-        act = recorded(act, device)
+    act, keep, updates = recorded(learner.act, device), learner.keep, learner.updates
     done, learns = 0, False
     while done < settings.steps and watch(done):
         for staged in (learner.now, learner.at):
             staged.send()
         act()
         learner.greedy.fetch()
-        if device == "cuda":
-            torch.cuda.current_stream().synchronize()
+        waited(device)
         if done >= settings.starts:
             if not learns:
-                keep, updates, learns = recorded_pair(learner, device)
+                place = learner.place.clone()
+                keep, updates, learns = recorded(keep, device), recorded(updates, device), True
+                learner.place.copy_(place)
             learner.adam.scale.fill_(1 - (1 - settings.decay) * done / settings.steps)
             updates()  # The GPU works on them while the worlds are stepped.
         epsilon = max(settings.epsilon, 1 - done / settings.explore)
@@ -235,45 +239,35 @@ def trained(members: list[Member], task: str, settings: Settings, device: str, w
     return done
 
 
-def recorded_pair(learner: Learner, device: str) -> tuple[Callable[[], None], Callable[[], None], bool]:
-    """Remembering and updating as CUDA graphs. What recording remembers is forgotten."""
-    place = learner.place.clone()
-    keep = recorded(learner.keep, device)
-    learner.place.copy_(place)
-    return keep, recorded(learner.updates, device), True
-
-
 def first_above(points: list[float], least: float = 0.95) -> int | None:
     """The steps at which a curve is there for the first time."""
     return next((TICK * (i + 1) for i, value in enumerate(points) if value >= least), None)
 
 
-def curves_of(members: list[Member], done: int) -> list[list[float]]:
-    """One curve for each member, relative to the best episode on its map."""
-    best = {one.map: best_of([member.log for member in members if member.map == one.map]) for one in members}
-    return [member.log.curve(TICK, done, best=best[member.map]) for member in members]
+def curves_of(members: list[Member], done: int) -> dict[str, list[float]]:
+    """One curve for each member, relative to the best episode of all on its map."""
+    best: dict[int, float] = {}
+    for member in members:
+        found = max((reward / length for _, length, reward in member.log.episodes), default=0.0)
+        best[member.map] = max(found, best.get(member.map, 0.0))
+    return {member.name: member.log.curve(TICK, done, best[member.map] or 1.0) for member in members}
 
 
-def report(members: list[Member], done: int, seconds: float, folder: Path | None, name: str) -> None:
+def report(members: list[Member], done: int, seconds: float, path: Path | None) -> None:
     """Prints where a run stands, and writes its curves."""
     curves = curves_of(members, done)
-    rows = quartiles(curves)
-    reached = first_above([median for _, median, _ in rows])
-    at_the_end = f"{rows[-1][1]:.3f}" if rows else "-"
-    print(f"{done} steps, {seconds:.0f} s: median {at_the_end} of the best, 0.95 first after {reached}", flush=True)
-    if folder is None:
-        return
-    with (folder / f"{name}.csv").open("w", newline="") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["steps", "quarter", "median", "three quarters", *(member.name for member in members)])
-        for i, row in enumerate(zip(*curves, strict=True)):
-            writer.writerow([TICK * (i + 1), *(f"{value:.4f}" for value in (*rows[i], *row))])
+    medians = [median for _, median, _ in quartiles(list(curves.values()))]
+    at_the_end = f"{medians[-1]:.3f}" if medians else "-"
+    print(f"{done} steps, {seconds:.0f} s: median {at_the_end} of the best, 0.95 first after {first_above(medians)}", flush=True)
+    if path:
+        write_curves(path, TICK, curves)
 
 
 def summary(members: list[Member], done: int) -> None:
-    """Prints what became of every member."""
-    for member, points in zip(members, curves_of(members, done)):
-        episodes = member.log.episodes
+    """Prints what became of every member, and of those on each map."""
+    curves = curves_of(members, done)
+    for member in members:
+        points, episodes = curves[member.name], member.log.episodes
         success = statistics.mean([reward for _, _, reward in episodes[-100:]] or [0.0])
         shortest = min((length for _, length, reward in episodes if reward > 0), default=0)
         print(
@@ -281,6 +275,9 @@ def summary(members: list[Member], done: int) -> None:
             f"{points[-1] if points else 0:.3f} at the end, at most {max(points, default=0):.3f}, area {statistics.mean(points or [0]):.3f}; "
             f"{success:.0%} of the last 100 of {len(episodes)} episodes succeed, the shortest has {shortest} steps"
         )
+    for map_seed in dict.fromkeys(member.map for member in members):
+        medians = [median for _, median, _ in quartiles([curves[member.name] for member in members if member.map == map_seed])]
+        print(f"map {map_seed}: the median over its seeds is at 0.95 after {first_above(medians)}")
 
 
 GRID = {"learning_rate": (3e-5, 1e-4, 3e-4), "gamma": (0.9, 0.95, 0.98), "polyak": (0.002, 0.01)}
@@ -289,56 +286,29 @@ GRID = {"learning_rate": (3e-5, 1e-4, 3e-4), "gamma": (0.9, 0.95, 0.98), "polyak
 def candidates() -> list[Member]:
     """Learners to choose settings from: each on two maps that are not reported."""
     values = list(itertools.product(*GRID.values()))
-    return [Member(101 + i, 100 + part, *chosen) for part in range(2) for i, chosen in enumerate(values)]
-
-
-def choice(members: list[Member], done: int) -> dict[str, float]:
-    """The settings whose learners have the largest area under their curves."""
-    areas: dict[tuple[float, ...], list[float]] = {}
-    for member, points in zip(members, curves_of(members, done)):
-        areas.setdefault((member.learning_rate, member.gamma, member.polyak), []).append(statistics.mean(points or [0.0]))
-    ranked = sorted(areas, key=lambda chosen: -min(areas[chosen]))
-    for chosen in ranked:
-        print(dict(zip(GRID, chosen)), [round(area, 3) for area in areas[chosen]])
-    return dict(zip(GRID, ranked[0]))
+    return [Member(101 + i, 100 + part, **dict(zip(GRID, chosen))) for part in range(2) for i, chosen in enumerate(values)]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--task", default="def-strict", choices=list(tasks("water")), help="unless given, the one that the paper learns alone")
     parser.add_argument("--maps", type=int, nargs="+", default=list(range(1, 11)), help="the seeds of the balls")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--choose", action="store_true", help="compare settings on other maps, and write the best")
-    parser.add_argument("--settings", type=Path, help="what --choose wrote")
-    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="other settings of a learner or of all")
-    parser.add_argument("--seconds", type=float, default=1e9)
-    parser.add_argument("--every", type=float, default=30.0, help="seconds between two reports")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     args = parser.parse_args()
-    given: dict[str, Any] = json.loads(args.settings.read_text()) if args.settings else {}
-    given |= dict((name, json.loads(value)) for name, value in (text.split("=", 1) for text in args.set))
-    settings = Settings(**{name: given.pop(name) for name in asdict(Settings()) if name in given})
-    torch.set_num_threads(1)
-    torch.set_float32_matmul_precision("high")
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    settings, given = settings_of(args, Settings)
+    device = prepared()
     members = candidates() if args.choose else [Member(seed, map_seed, **given) for map_seed in args.maps for seed in args.seeds]
-    start = time.monotonic()
-    said = start
-
-    def watch(done: int) -> bool:
-        nonlocal said
-        now = time.monotonic()
-        if now - said >= args.every:
-            said = now
-            report(members, done, now - start, args.out, f"water-{args.task}-{'choice' if args.choose else 'crm'}")
-        return now - start < args.seconds
-
+    path = args.out and args.out / f"water-{args.task}-{'choice' if args.choose else 'crm'}.csv"
+    watch = Watch(args, lambda done, seconds: report(members, done, seconds, path))
     done = trained(members, args.task, settings, device, watch)
     summary(members, done)
-    report(members, done, time.monotonic() - start, args.out, f"water-{args.task}-{'choice' if args.choose else 'crm'}")
-    print(f"{args.task}: {done} steps of {len(members)} learners in {time.monotonic() - start:.0f} s on {device}; {settings}")
+    report(members, done, watch.seconds, path)
+    print(f"{args.task}: {done} steps of {len(members)} learners in {watch.seconds:.0f} s on {device}; {settings}")
     if args.choose:
-        chosen = choice(members, done)
+        areas: dict[tuple[float, ...], list[float]] = {}
+        for member, points in zip(members, curves_of(members, done).values()):
+            areas.setdefault((member.learning_rate, member.gamma, member.polyak), []).append(statistics.mean(points or [0.0]))
+        chosen = best_settings(GRID, areas)
         if args.out:
             (args.out / "water-settings.json").write_text(json.dumps(chosen) + "\n")
 
