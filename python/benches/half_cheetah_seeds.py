@@ -1,4 +1,4 @@
-"""HalfCheetah's two machines with TD3 and counterfactual experience (CRM), all seeds of both at once.
+"""HalfCheetah's two machines with SAC and counterfactual experience (CRM), all seeds of both at once.
 
     python half_cheetah_seeds.py --choose --seconds 100 --out .          # settings, on seeds that are not reported
     python half_cheetah_seeds.py --settings half-cheetah-settings.json --seconds 480 --out results/benchmarks
@@ -7,16 +7,16 @@ What `python/examples/half_cheetah.py` does with Stable-Baselines3 for one seed 
 cheetahs are Gymnasium's `HalfCheetah-v5`, stepped together by MuJoCo's threads. A step is learnt from in all states of the machine;
 what it would have been in them is what `bound.step` says.
 
-As in the published runs (Toro Icarte et al., JAIR 2022) actions are explored by noise on the actor's parameters (Plappert et al. 2018), whose
-size keeps the actions at a distance of 0.2; here every cheetah has noise of its own. The learner is TD3 (Fujimoto et al. 2018) in place
-of DDPG. A curve is the reward per step of the last 100 training episodes: a thousand for each way forth and back, or for the fifth line,
-less the cost of control. Rewards are divided by 100 for the learner.
+The learner is SAC (Haarnoja et al. 2018); the published runs (Toro Icarte et al., JAIR 2022) have DDPG. Few steps pass a line, and the machine pays for
+no others: an eighth of every batch is drawn from them. A curve is the reward per step of the last 100 training episodes: a thousand for
+each way forth and back, or for the fifth line, less the cost of control. Rewards are divided by 100 for the learner.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import math
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -49,8 +49,8 @@ class Member:
     task: str
     seed: int
     learning_rate: float = 3e-4
-    distance: float = 0.2
-    """Of explored actions from the actor's."""
+    entropy: float = -6.0
+    """What the actor's temperature is adapted to."""
     log: Log = field(default_factory=Log, init=False)
 
 
@@ -62,14 +62,12 @@ class Settings:
     worlds: int = 8
     layers: tuple[int, ...] = (256, 256)
     batch: int = 128
-    """Steps, each of them in all states."""
+    """Steps, each of them in all states. An eighth of them pass a line."""
     updates: int = 4
     """After a step in all worlds."""
     starts: int = 10_000
     gamma: float = 0.99
     polyak: float = 0.005
-    lasts: int = 250
-    """Steps of a cheetah with the same noise."""
 
 
 class Cheetahs:
@@ -141,20 +139,24 @@ class Transitions:
 
 
 class Learner:
-    """Actors and twin critics with their replay memory, which keeps all steps."""
+    """Actors and twin critics with their replay memory, which keeps all steps.
+
+    An actor has a head for every state of the machine; a critic is told the state.
+    """
 
     def __init__(self, members: list[Member], settings: Settings, tables: list[Transitions], device: str) -> None:
         n, worlds = len(members), settings.worlds
         self.n, self.settings, self.device = n, settings, device
         self.features, self.actions = 17 + 1, 6
-        actor = [self.features, *settings.layers, STATES * self.actions]
+        actor = [self.features, *settings.layers, STATES * 2 * self.actions]
         critic = [self.features + self.actions + STATES, *settings.layers, 1]
-        self.actor, self.actor_target = (Stack(n, actor).to(device) for _ in range(2))
-        self.critics, self.critics_target = (Stack(2 * n, critic, normalised=True).to(device) for _ in range(2))
-        self.actor_target.load_state_dict(self.actor.state_dict())
+        self.actor = Stack(n, actor).to(device)
+        self.critics, self.critics_target = (Stack(2 * n, critic).to(device) for _ in range(2))
         self.critics_target.load_state_dict(self.critics.state_dict())
         rates = [member.learning_rate for member in members]
         self.actor_adam, self.critics_adam = Adam(self.actor, rates, device), Adam(self.critics, 2 * rates, device)
+        self.temperature = torch.full((n, 1, 1), 0.1, device=device)
+        self.entropy = torch.tensor([member.entropy for member in members], device=device)[:, None, None]
         stack = [np.stack([getattr(table, name) for table in tables]) for name in ("next", "rewards", "over")]
         self.next, self.rewards, self.over = (torch.from_numpy(table).to(device) for table in stack)
         running = torch.tensor([table.running for table in tables], device=device)
@@ -165,50 +167,47 @@ class Learner:
         self.memory = torch.zeros(n, size, 2 * self.features + self.actions, device=device)
         self.numbers = torch.zeros(n, size, dtype=torch.int64, device=device)
         self.place = torch.arange(worlds, device=device)
+        # Where steps are that pass a line; the last place is for those that do not.
+        self.crossed = torch.zeros(n, size + 1, dtype=torch.int64, device=device)
+        self.crossings = torch.zeros(n, 1, dtype=torch.int64, device=device)
         self.members = torch.arange(n, device=device)[:, None]
-        # A perturbed actor for every cheetah.
-        self.perturbed = Stack(n * worlds, actor).to(device)
-        self.noise = [torch.randn_like(p) for p in self.perturbed.parameters()]
-        self.sigma = torch.full((n,), 0.05, device=device)
-        self.distance = torch.tensor([member.distance for member in members], device=device)
         # What goes to the device and comes back in every step.
         self.seen = Staged((n, worlds, 2 * self.features + self.actions), torch.float32, device)
         self.now = Staged((n, worlds, self.features), torch.float32, device)
         self.number = Staged((n, worlds), torch.int64, device)
         self.at = Staged((n, worlds), torch.int64, device)
-        self.fresh = Staged((n, worlds), torch.float32, device)
-        """Which cheetahs get new noise."""
         self.chosen = Staged((n, worlds, self.actions), torch.float32, device)
 
     def scaled(self, seen: torch.Tensor) -> torch.Tensor:
         """Observations as the networks get them."""
         return torch.cat([seen[..., :1] / 4, seen[..., 1:9], seen[..., 9:] / 5], dim=-1)
 
-    def policy(self, actor: Stack, seen: torch.Tensor) -> torch.Tensor:
-        """(members, rows, states, actions)"""
-        return torch.tanh(actor(self.scaled(seen)).unflatten(2, (STATES, self.actions)))
+    def policy(self, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Actions in all states, drawn, (members, rows, states, actions), and the logarithms of their densities."""
+        mean, spread = self.actor(self.scaled(seen)).unflatten(2, (STATES, 2 * self.actions)).chunk(2, dim=3)
+        spread = spread.clamp(-5, 2)
+        noise = torch.randn_like(mean)
+        raw = mean + spread.exp() * noise
+        # The density of the normal distribution, then that of its hyperbolic tangent.
+        density = -0.5 * noise.square() - spread - 0.5 * math.log(2 * math.pi)
+        density = density - 2 * (math.log(2) - raw - torch.nn.functional.softplus(-2 * raw))
+        return torch.tanh(raw), density.sum(dim=3)
 
     def act(self) -> None:
-        """Chooses actions by perturbed actors, and adapts the size of the noise."""
-        n, worlds = self.n, self.settings.worlds
+        """Draws actions."""
         with torch.no_grad():
-            fresh = self.fresh.there.reshape(-1, 1, 1)
-            sigma = self.sigma.repeat_interleave(worlds)[:, None, None]
-            for mine, noise, its in zip(self.perturbed.parameters(), self.noise, self.actor.parameters()):
-                noise.copy_(torch.where(fresh > 0, torch.randn_like(noise), noise))
-                mine.copy_(its.repeat_interleave(worlds, dim=0) + sigma * noise)
             heads = self.at.there[:, :, None, None].expand(-1, -1, 1, self.actions)
-            plain = self.policy(self.actor, self.now.there).gather(2, heads).squeeze(2)
-            rows = self.now.there.reshape(n * worlds, 1, -1)
-            explored = self.policy(self.perturbed, rows).reshape(n, worlds, STATES, -1).gather(2, heads).squeeze(2)
-            away = (explored - plain).square().mean(dim=(1, 2)).sqrt()
-            self.sigma.mul_(torch.where(away > self.distance, 1 / 1.01, 1.01)).clamp_(1e-4, 1.0)
-            self.chosen.there.copy_(explored)
+            self.chosen.there.copy_(self.policy(self.now.there)[0].gather(2, heads).squeeze(2))
 
     def keep(self) -> None:
         """Remembers the last step of all worlds."""
         self.memory.index_copy_(1, self.place, self.seen.there)
         self.numbers.index_copy_(1, self.place, self.number.there)
+        zones = len(ZONES)
+        passes = (self.number.there // zones != self.number.there % zones).long()
+        slots = torch.where(passes > 0, self.crossings + passes.cumsum(dim=1) - 1, self.crossed.shape[1] - 1)
+        self.crossed.scatter_(1, slots, self.place.expand(self.n, -1))
+        self.crossings += passes.sum(dim=1, keepdim=True)
         self.place += self.settings.worlds
 
     def judge(self, critics: Stack, seen: torch.Tensor, actions: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
@@ -222,27 +221,34 @@ class Learner:
         """One step of Adam on a batch of every member."""
         s = self.settings
         drawn = (torch.rand(self.n, s.batch, device=self.device) * self.place[0]).long()
+        # A learner that has passed no line yet has no such steps.
+        few = s.batch // 8
+        some = (torch.rand(self.n, few, device=self.device) * self.crossings).long()
+        drawn[:, :few] = torch.where(self.crossings > 0, self.crossed.gather(1, some), drawn[:, :few])
         before, after, taken = self.memory[self.members, drawn].split([self.features, self.features, self.actions], dim=2)
         number = self.numbers[self.members, drawn]
         goes, pays, ends = (table[self.members, number] for table in (self.next, self.rewards, self.over))
         pays = pays - 0.1 * taken.square().sum(dim=2, keepdim=True)
         with torch.no_grad():
-            there = goes[..., None].expand(-1, -1, -1, self.actions)
-            follows = self.policy(self.actor_target, after).gather(2, there)
-            follows = (follows + (0.2 * torch.randn_like(follows)).clamp(-0.5, 0.5)).clamp(-1, 1)
+            follows, density = self.policy(after)
+            follows = follows.gather(2, goes[..., None].expand(-1, -1, -1, self.actions))
             value = self.judge(self.critics_target, after, follows, self.eye[goes]).amin(dim=0)
+            value = value - self.temperature * density.gather(2, goes)
             wanted = pays / SCALE + (1 - ends) * s.gamma * value
         here = self.eye.expand(self.n, s.batch, -1, -1)
         found = self.judge(self.critics, before, taken[:, :, None].expand(-1, -1, STATES, -1), here)
         self.critics_adam.step(((found - wanted).square() * self.mask).mean(dim=(2, 3)).sum())
+        self.critics_target.follow(self.critics, s.polyak)
         if with_actor:
-            value = self.judge(self.critics, before, self.policy(self.actor, before), here)[0]
-            self.actor_adam.step(-(value * self.mask).mean(dim=(1, 2)).sum())
-            self.actor_target.follow(self.actor, s.polyak)
-            self.critics_target.follow(self.critics, s.polyak)
+            actions, density = self.policy(before)
+            value = self.judge(self.critics, before, actions, here).amin(dim=0)
+            self.actor_adam.step(((self.temperature * density - value) * self.mask).mean(dim=(1, 2)).sum())
+            # The temperature rises where the policy is less random than it is meant to be.
+            short = ((density.detach() + self.entropy) * self.mask).mean(dim=(1, 2), keepdim=True)
+            self.temperature.mul_((self.actor_adam.rates * short.clamp(-3, 3)).exp())
 
     def updates(self) -> None:
-        """The updates after a step: the actor's are half as many (TD3)."""
+        """The updates after a step: the actor's are half as many."""
         for i in range(self.settings.updates):
             self.update(i % 2 == 1)
 
@@ -262,24 +268,21 @@ def trained(members: list[Member], settings: Settings, device: str, threads: int
     learner.now.array[:] = cheetahs.observations.reshape(n, worlds, -1)
     learner.at.array[:] = initial
     zones, returns = cheetahs.zones.reshape(n, worlds), np.zeros((n, worlds))
-    # Episodes of one learner end at different times.
     lengths = np.zeros((n, worlds), np.int64)
-    ages = np.tile(np.arange(worlds) * settings.lasts // worlds, (n, 1))
     act, keep, updates = recorded(learner.act, device), learner.keep, learner.updates
     done, learns = 0, False
     while done < settings.steps and watch(done):
-        learner.fresh.array[:] = ages % settings.lasts == 0
-        ages += 1
-        for staged in (learner.now, learner.at, learner.fresh):
+        for staged in (learner.now, learner.at):
             staged.send()
         act()
         learner.chosen.fetch()
         waited(device)
         if done >= settings.starts:
             if not learns:
-                place = learner.place.clone()
+                place, crossings = learner.place.clone(), learner.crossings.clone()
                 keep, updates, learns = recorded(keep, device), recorded(updates, device), True
                 learner.place.copy_(place)
+                learner.crossings.copy_(crossings)
             updates()  # The GPU works on them while the cheetahs run.
             actions = learner.chosen.array.astype(np.float64)
         else:
@@ -330,19 +333,19 @@ def summary(members: list[Member]) -> None:
     for member in members:
         last = [reward / length for _, length, reward in member.log.episodes[-100:]]
         print(
-            f"{member.task} seed {member.seed}, learning rate {member.learning_rate}, distance {member.distance}: "
+            f"{member.task} seed {member.seed}, learning rate {member.learning_rate}, entropy {member.entropy}: "
             f"{statistics.mean(last or [0.0]):.2f} per step in the last {len(last)} of {len(member.log.episodes)} episodes, "
             f"at best {max((reward / length for _, length, reward in member.log.episodes), default=0):.2f}"
         )
 
 
-GRID = {"learning_rate": (1e-4, 3e-4, 1e-3), "distance": (0.1, 0.2, 0.4)}
+GRID = {"learning_rate": (3e-4, 1e-3), "entropy": (-6.0, -3.0)}
 
 
 def candidates(tasks: list[str]) -> list[Member]:
     """Learners to choose settings from, of seeds that are not reported."""
     values = list(itertools.product(*GRID.values()))
-    return [Member(task, 101 + i, **dict(zip(GRID, chosen))) for task in tasks for i, chosen in enumerate(values)]
+    return [Member(task, 101 + 2 * i + part, **dict(zip(GRID, chosen))) for task in tasks for i, chosen in enumerate(values) for part in range(2)]
 
 
 def main() -> None:
@@ -364,7 +367,7 @@ def main() -> None:
         areas: dict[tuple[float, ...], list[float]] = {}
         for member in members:
             points = member.log.curve(TICK, done)
-            areas.setdefault((member.learning_rate, member.distance), []).append(statistics.mean(points or [0.0]))
+            areas.setdefault((member.learning_rate, member.entropy), []).append(statistics.mean(points or [0.0]))
         chosen = best_settings(GRID, areas)
         if args.out:
             (args.out / "half-cheetah-settings.json").write_text(json.dumps(chosen) + "\n")

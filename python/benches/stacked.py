@@ -45,7 +45,7 @@ class Stack(torch.nn.Module):  # type: ignore[misc]
                 rows = torch.relu(rows)
         return rows
 
-    def follow(self, other: Stack, share: torch.Tensor | float) -> None:
+    def follow(self, other: Stack, share: float) -> None:
         """Goes this share of the way to the other (Polyak averaging)."""
         with torch.no_grad():
             for mine, its in zip(self.parameters(), other.parameters()):

@@ -55,8 +55,8 @@ class Member:
     map: int
     learning_rate: float = 1e-4
     gamma: float = 0.95
-    polyak: float = 0.005
-    """How far the target network goes to the network in one update."""
+    epsilon: float = 0.01
+    """The probability of a random action, after it has fallen from 1."""
     log: Log = field(default_factory=Log, init=False)
 
     @property
@@ -78,9 +78,10 @@ class Settings:
     updates: int = 2
     """After a step in all worlds."""
     starts: int = 4_000
-    explore: int = 100_000
+    explore: int = 60_000
     """Steps over which the probability of a random action falls from 1."""
-    epsilon: float = 0.01
+    polyak: float = 0.005
+    """How far the target network goes to the network in one update."""
     decay: float = 0.1
     """The share of the learning rate that is left at the end."""
 
@@ -122,7 +123,6 @@ class Learner:
         self.target.load_state_dict(self.net.state_dict())
         self.adam = Adam(self.net, [member.learning_rate for member in members], device)
         self.gamma = torch.tensor([member.gamma for member in members], device=device)[:, None, None]
-        self.polyak = torch.tensor([member.polyak for member in members], device=device)[:, None, None]
         tables = transitions.next, transitions.rewards, transitions.over.astype(np.float32)
         self.tables = [torch.from_numpy(table).to(device) for table in tables]
         size = settings.steps + worlds
@@ -173,7 +173,7 @@ class Learner:
         found = self.values(self.net, before).gather(3, chosen).squeeze(3)
         loss = torch.nn.functional.smooth_l1_loss(found, wanted, reduction="none").mean(dim=(1, 2)).sum()
         self.adam.step(loss)
-        self.target.follow(self.net, self.polyak)
+        self.target.follow(self.net, self.settings.polyak)
 
     def updates(self) -> None:
         """The updates after a step."""
@@ -197,6 +197,7 @@ def trained(members: list[Member], task: str, settings: Settings, device: str, w
     learner.at.array[:] = transitions.initial
     newest, lengths = (np.zeros((n, worlds), np.int64) for _ in range(2))
     act, keep, updates = recorded(learner.act, device), learner.keep, learner.updates
+    least = np.array([[member.epsilon] for member in members])
     done, learns = 0, False
     while done < settings.steps and watch(done):
         for staged in (learner.now, learner.at):
@@ -211,7 +212,7 @@ def trained(members: list[Member], task: str, settings: Settings, device: str, w
                 learner.place.copy_(place)
             learner.adam.scale.fill_(1 - (1 - settings.decay) * done / settings.steps)
             updates()  # The GPU works on them while the worlds are stepped.
-        epsilon = max(settings.epsilon, 1 - done / settings.explore)
+        epsilon = np.maximum(least, 1 - done / settings.explore)
         explores, others = random.random((n, worlds)) < epsilon, random.integers(ACTIONS, size=(n, worlds))
         actions = np.where(explores, others, learner.greedy.array)
         after, _, _, truncated, infos = env.step(actions.reshape(-1))
@@ -271,7 +272,7 @@ def summary(members: list[Member], done: int) -> None:
         success = statistics.mean([reward for _, _, reward in episodes[-100:]] or [0.0])
         shortest = min((length for _, length, reward in episodes if reward > 0), default=0)
         print(
-            f"{member.name}, learning rate {member.learning_rate}, discount {member.gamma}, Polyak {member.polyak}: 0.95 after {first_above(points)}, "
+            f"{member.name}, learning rate {member.learning_rate}, discount {member.gamma}, epsilon {member.epsilon}: 0.95 after {first_above(points)}, "
             f"{points[-1] if points else 0:.3f} at the end, at most {max(points, default=0):.3f}, area {statistics.mean(points or [0]):.3f}; "
             f"{success:.0%} of the last 100 of {len(episodes)} episodes succeed, the shortest has {shortest} steps"
         )
@@ -280,7 +281,7 @@ def summary(members: list[Member], done: int) -> None:
         print(f"map {map_seed}: the median over its seeds is at 0.95 after {first_above(medians)}")
 
 
-GRID = {"learning_rate": (3e-5, 1e-4, 3e-4), "gamma": (0.9, 0.95, 0.98), "polyak": (0.002, 0.01)}
+GRID = {"learning_rate": (1e-4, 3e-4, 1e-3), "gamma": (0.9, 0.95, 0.98), "epsilon": (0.002, 0.01)}
 
 
 def candidates() -> list[Member]:
@@ -307,7 +308,7 @@ def main() -> None:
     if args.choose:
         areas: dict[tuple[float, ...], list[float]] = {}
         for member, points in zip(members, curves_of(members, done).values()):
-            areas.setdefault((member.learning_rate, member.gamma, member.polyak), []).append(statistics.mean(points or [0.0]))
+            areas.setdefault((member.learning_rate, member.gamma, member.epsilon), []).append(statistics.mean(points or [0.0]))
         chosen = best_settings(GRID, areas)
         if args.out:
             (args.out / "water-settings.json").write_text(json.dumps(chosen) + "\n")
