@@ -196,8 +196,8 @@ class Watch:
 
 
 def best_settings(grid: Mapping[str, object], areas: Mapping[tuple[float, ...], Sequence[float]]) -> dict[str, float]:
-    """Those whose curves have the largest areas under them, by the smallest of each."""
-    ranked = sorted(areas, key=lambda chosen: -min(areas[chosen]))
+    """Those whose curves have the largest areas under them, on average."""
+    ranked = sorted(areas, key=lambda chosen: -statistics.mean(areas[chosen]))
     for chosen in ranked:
         print(dict(zip(grid, chosen)), [round(area, 3) for area in areas[chosen]])
     return dict(zip(grid, ranked[0]))

@@ -9,7 +9,7 @@ costs what MuJoCo's control does. The published curves are the reward per step o
 with CRM their medians over 20 seeds are at 8.3 and 2.1 (8.9 with options, HRM). Many seeds are learnt faster by
 `python/benches/half_cheetah_seeds.py`.
 
-Rewards are divided by 100 for the learner, which is Stable-Baselines3's TD3 on four cheetahs at once. The curve is of the true ones.
+Rewards are divided by 100 for the learner, which is Stable-Baselines3's SAC on four cheetahs at once. The curve is of the true ones.
 """
 
 from __future__ import annotations
@@ -22,11 +22,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from stable_baselines3 import TD3
+from stable_baselines3 import SAC
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.noise import OrnsteinUhlenbeckActionNoise, VectorizedActionNoise
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from formrl import half_cheetah
@@ -70,7 +68,7 @@ def trained(task: str, steps: int, seed: int, crm: bool, seconds: float | None) 
     """Steps made; steps so far and reward per step of every episode of a training run."""
     env = DummyVecEnv([partial(environment, task)] * CHEETAHS)
     more: dict[str, Any] = counterfactual(env, seed=seed) if crm else {}
-    model = TD3(
+    model = SAC(
         "MlpPolicy",
         env,
         policy_kwargs={"net_arch": LAYERS},
@@ -80,7 +78,6 @@ def trained(task: str, steps: int, seed: int, crm: bool, seconds: float | None) 
         gradient_steps=2,
         gamma=0.99,
         learning_starts=min(10_000, steps // 2),
-        action_noise=VectorizedActionNoise(OrnsteinUhlenbeckActionNoise(np.zeros(6), 0.2 * np.ones(6)), CHEETAHS),
         seed=seed,
         **more,
     )
