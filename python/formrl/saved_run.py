@@ -333,8 +333,9 @@ def _trained(command: list[str], folder: Path, progress: Progress) -> Run:
         # A terminal's Ctrl-C would reach it as well as this process, and the second one means "at once".
         start_new_session=True,
     )
+    output: list[str] = []
     errors: list[str] = []
-    streams = ((child.stdout, sys.stdout, []), (child.stderr, sys.stderr, errors))
+    streams = ((child.stdout, sys.stdout, output), (child.stderr, sys.stderr, errors))
     readers = [
         Thread(target=_hand_on, args=(source, to if shown else None, kept), daemon=True) for source, to, kept in streams if source
     ]

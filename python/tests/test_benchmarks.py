@@ -159,7 +159,7 @@ def test_mistakes_with_many_worlds_are_named() -> None:
     with pytest.raises(ValueError, match="expected 2 actions, got 3"):
         many.step(np.zeros(3, np.int64))
     with pytest.raises(TypeError, match="integers"):
-        many.step(np.zeros(2))
+        many.step(np.zeros(2))  # type: ignore[arg-type]
     with pytest.raises(WorldError, match="seed"):
         many.reset(seed=[1, 2])
     with pytest.raises(WorldError, match="next step"):
