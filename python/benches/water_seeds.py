@@ -1,36 +1,50 @@
 """Water world with double DQN and counterfactual experience (CRM), all seeds at once on one GPU.
 
-    python water_seeds.py --choose --seconds 120 --out settings.json               # settings, on seeds and a map that are not reported
-    python water_seeds.py --settings settings.json --seeds 1 2 3 4 5 --out results/benchmarks
+    python water_seeds.py --choose --seconds 100 --out .                 # settings, on maps and seeds that are not reported
+    python water_seeds.py --settings water-settings.json --out results/benchmarks
 
-What `python/examples/water_world.py` does with Stable-Baselines3, for one seed, is done here for all of them by one stack of networks, with
-a head for every state of the machine. A batch of steps, with what each would have been in every state of the machine, is one
-update, as in the paper (Toro Icarte et al., JAIR 2022). What it would have been is what `bound.step` says.
+What `python/examples/water_world.py` does with Stable-Baselines3 for one seed is done here for all of them by one stack of networks, with
+a head for every state of the machine: a step is learnt from in all states at once. What it would have been in them is what `bound.step` says.
 
-A curve is the reward per step of the last 100 training episodes relative to the best episode of all seeds, as the published ones are drawn.
+The published runs (Toro Icarte et al., JAIR 2022, "water-single") are two seeds on each of ten maps. A curve is the reward per step of the last
+100 training episodes, relative to the best episode of all runs on that map, every 10,000 steps; the median over the runs is first at 0.95
+after 860,000 steps. The same is computed here.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
+import itertools
 import json
 import statistics
-import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
+from gymnasium.vector import AutoresetMode
+from stacked import (
+    Adam,
+    Log,
+    Stack,
+    Staged,
+    Watch,
+    best_settings,
+    parser_of,
+    prepared,
+    quartiles,
+    recorded,
+    settings_of,
+    waited,
+    write_curves,
+)
 
 from formrl import BoundMachine
-from formrl.benchmarks import WaterEnv, tasks
-from formrl.wrappers import MachineWrapper
+from formrl.benchmarks import BenchmarkVectorEnv, WaterEnv, tasks
 
-WINDOW = 100
-Episode = tuple[int, int, float]
-"""Steps so far, length, reward."""
+TICK = 10_000
+ACTIONS = 5
 
 
 @dataclass
@@ -38,281 +52,266 @@ class Member:
     """One learner of the stack."""
 
     seed: int
+    map: int
     learning_rate: float = 1e-4
-    gamma: float = 0.97
-    episodes: list[Episode] = field(default_factory=list)
+    gamma: float = 0.95
+    epsilon: float = 0.01
+    """The probability of a random action, after it has fallen from 1."""
+    log: Log = field(default_factory=Log, init=False)
+
+    @property
+    def name(self) -> str:
+        """As the columns of tables are called."""
+        return f"map {self.map} seed {self.seed}"
 
 
-class Stack(torch.nn.Module):  # type: ignore[misc]
-    """Networks of the same shape: from (members, rows, features) to (members, rows, states, actions)."""
+@dataclass
+class Settings:
+    """What all members share."""
 
-    def __init__(self, members: int, features: int, layers: list[int], states: int, actions: int) -> None:
-        super().__init__()
-        sizes = [features, *layers, states * actions]
-        self.states, self.actions = states, actions
-        made = [torch.empty(members, a, b).uniform_(-(a**-0.5), a**-0.5) for a, b in zip(sizes, sizes[1:])]
-        self.weights = torch.nn.ParameterList(made)
-        self.biases = torch.nn.ParameterList([torch.zeros(members, 1, size) for size in sizes[1:]])
-
-    def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        last = len(self.weights) - 1
-        for i, (weight, bias) in enumerate(zip(self.weights, self.biases)):
-            rows = torch.baddbmm(bias, rows, weight)
-            rows = rows if i == last else torch.relu(rows)
-        return rows.unflatten(2, (self.states, self.actions))
+    steps: int = 860_000
+    worlds: int = 8
+    layers: tuple[int, ...] = (512, 512, 512)
+    normalised: bool = False
+    """Whether layers are normalised."""
+    batch: int = 256
+    updates: int = 2
+    """After a step in all worlds."""
+    starts: int = 4_000
+    explore: int = 60_000
+    """Steps over which the probability of a random action falls from 1."""
+    polyak: float = 0.005
+    """How far the target network goes to the network in one update."""
+    decay: float = 0.1
+    """The share of the learning rate that is left at the end."""
 
 
 class Transitions:
-    """What every observation does in every state of the machine, by the newest one before it and its labels: from `bound.step`."""
+    """What every pair of observations, the newest before and the one of a step, does in every running state of a machine over plain atoms."""
 
-    def __init__(self, machine: BoundMachine, running: list[int]) -> None:
-        self.machine, self.running = machine, running
-        self.numbers: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
-        atoms = len(machine.signature)
-        most = (atoms + 1) * 64
-        self.next = np.zeros((most, len(running)), np.int64)
-        self.rewards = np.zeros((most, len(running)), np.float32)
-        self.over = np.zeros((most, len(running)), np.bool_)
+    def __init__(self, machine: BoundMachine) -> None:
+        lifted, atoms = machine.machine, len(machine.signature)
+        states = [i for i, state in enumerate(lifted.states) if state not in (lifted.accepting, lifted.rejecting)]
+        self.bits = 1 << np.arange(atoms)
+        self.sets = 1 << atoms
+        self.initial = states.index(machine.start()[0])
+        sets = (np.arange(self.sets)[:, None] & self.bits) > 0
+        labels = np.tile(np.repeat(sets, len(states), axis=0), (self.sets, 1))
+        windows = np.zeros((len(labels), 2, atoms), np.bool_)
+        windows[:, 1] = np.repeat(sets, self.sets * len(states), axis=0)
+        steps = machine.step(np.tile(states, self.sets**2), windows, labels)
+        heads = {state: head for head, state in enumerate(states)}
+        shape = (self.sets**2, len(states))
+        self.next = np.array([heads.get(state, 0) for state in steps.states.tolist()]).reshape(shape)
+        self.rewards = steps.rewards.astype(np.float32).reshape(shape)
+        self.over = steps.over.reshape(shape)
 
-    def number(self, newest: list[str], labels: list[str]) -> int:
-        """The row of the tables."""
-        key = tuple(newest), tuple(labels)
-        found = self.numbers.get(key)
-        if found is None:
-            found = self.numbers[key] = len(self.numbers)
-            if found == len(self.next):
-                self.next, self.rewards, self.over = (np.concatenate([table, np.zeros_like(table)]) for table in (self.next, self.rewards, self.over))
-            encode, n = self.machine.signature.encode, len(self.running)
-            windows = np.zeros((n, 2, len(self.machine.signature)), np.bool_)
-            windows[:, 1] = encode(newest)
-            steps = self.machine.step(np.array(self.running), windows, np.tile(encode(labels), (n, 1)))
-            heads = {state: head for head, state in enumerate(self.running)}
-            self.next[found] = [heads.get(state, 0) for state in steps.states.tolist()]
-            self.rewards[found], self.over[found] = steps.rewards, steps.over
-        return found
+    def numbers(self, newest: npt.NDArray[np.int64], labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The rows of the tables."""
+        return newest * self.sets + labels
 
 
 class Learner:
-    """The stack with its memory, and one update of all members."""
+    """The stack with its replay memory, which keeps all steps."""
 
-    def __init__(self, members: list[Member], settings: dict[str, Any], states: int, actions: int, features: int, device: str) -> None:
-        n, self.size, self.batch = len(members), int(settings["buffer"]), int(settings["batch"])
-        self.device, self.count = device, torch.zeros((), dtype=torch.int64, device=device)
-        self.net = Stack(n, features, settings["layers"], states, actions).to(device)
-        self.target = Stack(n, features, settings["layers"], states, actions).to(device)
+    def __init__(self, members: list[Member], settings: Settings, transitions: Transitions, features: int, device: str) -> None:
+        n, worlds, states = len(members), settings.worlds, transitions.next.shape[1]
+        self.settings, self.states, self.device = settings, states, device
+        sizes = [features, *settings.layers, states * ACTIONS]
+        self.net = Stack(n, sizes, normalised=settings.normalised).to(device)
+        self.target = Stack(n, sizes, normalised=settings.normalised).to(device)
         self.target.load_state_dict(self.net.state_dict())
-        self.before = torch.zeros(n, self.size, features, device=device)
-        self.after = torch.zeros(n, self.size, features, device=device)
-        self.taken = torch.zeros(n, self.size, 2, dtype=torch.int64, device=device)
+        self.adam = Adam(self.net, [member.learning_rate for member in members], device)
         self.gamma = torch.tensor([member.gamma for member in members], device=device)[:, None, None]
-        self.rate = torch.tensor([member.learning_rate for member in members], device=device)[:, None, None]
-        self.fall = torch.ones((), device=device)
-        self.parameters = list(self.net.parameters())
-        self.moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in self.parameters]
-        self.updates = torch.zeros((), device=device)
-        self.rows = torch.arange(n, device=device)[:, None]
-        self.at, self.graph = 0, bool(settings["graph"])
-        self.tables: list[torch.Tensor] = []
+        tables = transitions.next, transitions.rewards, transitions.over.astype(np.float32)
+        self.tables = [torch.from_numpy(table).to(device) for table in tables]
+        size = settings.steps + worlds
+        self.memory = torch.zeros(n, size, 2 * features, device=device)
+        self.taken = torch.zeros(n, size, 2, dtype=torch.int64, device=device)
+        self.place = torch.arange(worlds, device=device)
+        self.members = torch.arange(n, device=device)[:, None]
+        # What goes to the device and comes back in every step.
+        self.seen = Staged((n, worlds, 2 * features), torch.float32, device)
+        """What was seen before the last step, and after it."""
+        self.now = Staged((n, worlds, features), torch.float32, device)
+        """What is seen now: in another episode, if one has ended."""
+        self.done = Staged((n, worlds, 2), torch.int64, device)
+        """The action of the last step and the number of its transition."""
+        self.at = Staged((n, worlds), torch.int64, device)
+        """Heads of the states now."""
+        self.greedy = Staged((n, worlds), torch.int64, device)
 
-    def show(self, transitions: Transitions) -> None:
-        """Takes the tables over; in the same place if they are there already."""
-        given = [torch.from_numpy(table) for table in (transitions.next, transitions.rewards, transitions.over.astype(np.float32))]
-        if not self.tables:
-            self.tables = [table.to(self.device) for table in given]
-        for table, new in zip(self.tables, given):
-            table.copy_(new)
+    def values(self, net: Stack, rows: torch.Tensor) -> torch.Tensor:
+        """(members, rows, states, actions)"""
+        return net(rows).unflatten(2, (self.states, ACTIONS))
 
-    def keep(self, before: torch.Tensor, after: torch.Tensor, taken: torch.Tensor) -> None:
-        """Remembers steps: arrays (members, worlds, …)."""
-        worlds = before.shape[1]
-        place = (self.at + torch.arange(worlds)) % self.size
-        place = place.to(self.device)
-        self.before[:, place], self.after[:, place], self.taken[:, place] = before, after, taken
-        self.at += worlds
-        self.count.fill_(min(self.at, self.size))
+    def act(self) -> None:
+        """Chooses greedy actions."""
+        with torch.no_grad():
+            heads = self.at.there[:, :, None, None].expand(-1, -1, 1, ACTIONS)
+            self.greedy.there.copy_(self.values(self.net, self.now.there).gather(2, heads).argmax(dim=3).squeeze(2))
+
+    def keep(self) -> None:
+        """Remembers the last step of all worlds."""
+        self.memory.index_copy_(1, self.place, self.seen.there)
+        self.taken.index_copy_(1, self.place, self.done.there)
+        self.place += self.settings.worlds
 
     def update(self) -> None:
         """One step of Adam on a batch of every member."""
-        n = len(self.rows)
-        drawn = (torch.rand(n, self.batch, device=self.device) * self.count).long()
-        before, after, taken = self.before[self.rows, drawn], self.after[self.rows, drawn], self.taken[self.rows, drawn]
+        drawn = (torch.rand(len(self.members), self.settings.batch, device=self.device) * self.place[0]).long()
+        seen, taken = self.memory[self.members, drawn], self.taken[self.members, drawn]
+        before, after = seen.chunk(2, dim=2)
         goes, pays, ends = (table[taken[:, :, 1]] for table in self.tables)
         with torch.no_grad():
             # In every state: the value of what follows, in the state that the machine goes to.
-            there = goes[..., None].expand(-1, -1, -1, self.net.actions)
-            best = self.net(after).gather(2, there).argmax(dim=3, keepdim=True)
-            value = self.target(after).gather(2, there).gather(3, best).squeeze(3)
+            there = goes[..., None].expand(-1, -1, -1, ACTIONS)
+            best = self.values(self.net, after).gather(2, there).argmax(dim=3, keepdim=True)
+            value = self.values(self.target, after).gather(2, there).gather(3, best).squeeze(3)
             wanted = pays + (1 - ends) * self.gamma * value
-        chosen = taken[:, :, :1, None].expand(-1, -1, self.net.states, 1)
-        found = self.net(before).gather(3, chosen).squeeze(3)
+        chosen = taken[:, :, :1, None].expand(-1, -1, self.states, 1)
+        found = self.values(self.net, before).gather(3, chosen).squeeze(3)
         loss = torch.nn.functional.smooth_l1_loss(found, wanted, reduction="none").mean(dim=(1, 2)).sum()
-        gradients = torch.autograd.grad(loss, self.parameters)
-        self.updates += 1
-        with torch.no_grad():
-            first, second = 1 - 0.9**self.updates, 1 - 0.999**self.updates
-            for parameter, gradient, (mean, square) in zip(self.parameters, gradients, self.moments):
-                mean.lerp_(gradient, 0.1)
-                square.lerp_(gradient * gradient, 0.001)
-                parameter -= self.fall * self.rate * (mean / first) / ((square / second).sqrt() + 1e-8)
+        self.adam.step(loss)
+        self.target.follow(self.net, self.settings.polyak)
 
-    def recorded(self) -> Any:
-        """The update as something to call: a CUDA graph where there is a GPU."""
-        if self.device != "cuda" or not self.graph:
-            return self.update
-        other = torch.cuda.Stream()
-        other.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(other):
-            for _ in range(3):
-                self.update()
-        torch.cuda.current_stream().wait_stream(other)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+    def updates(self) -> None:
+        """The updates after a step."""
+        for _ in range(self.settings.updates):
             self.update()
-        return graph.replay
 
 
-def trained(members: list[Member], task: str, map_seed: int, settings: dict[str, Any], seconds: float, device: str) -> int:
-    """Trains all members, for some time at most; how many steps each of them made. Their episodes are then known."""
+def trained(members: list[Member], task: str, settings: Settings, device: str, watch: Callable[[int], bool]) -> int:
+    """Trains all members until they have made their steps or `watch` says no; how many steps each of them made."""
     torch.manual_seed(members[0].seed)
-    worlds, steps = int(settings["worlds"]), int(settings["steps"])
-    made = [[MachineWrapper(WaterEnv(map_seed=map_seed), tasks("water")[task], observation="plain") for _ in range(worlds)] for _ in members]
-    machine = made[0][0].episode.machine
-    lifted = machine.machine
-    running = [i for i, state in enumerate(lifted.states) if state not in (lifted.accepting, lifted.rejecting)]
-    heads = {state: head for head, state in enumerate(running)}
-    transitions = Transitions(machine, running)
-    space: Any = made[0][0].observation_space
-    features = space.shape[0]
-    learner = Learner(members, settings, len(running), 5, features, device)
-    random = [np.random.default_rng(member.seed) for member in members]
-    before = np.zeros((len(members), worlds, features), np.float32)
-    after, taken = before.copy(), np.zeros((len(members), worlds, 2), np.int64)
-    states, lengths = (np.zeros((len(members), worlds), np.int64) for _ in range(2))
-    for i, envs in enumerate(made):
-        for j, env in enumerate(envs):
-            before[i, j] = env.reset(seed=1000 * members[i].seed + j)[0]
-            states[i, j] = heads[env.episode.state_index]
-    known, update, done = -1, None, 0
-    until = time.monotonic() + seconds
-    while done < steps and time.monotonic() < until:
-        epsilon = max(settings["epsilon"], 1 - done / (settings["explore"] * steps))
-        rows = torch.tensor(before, device=device)  # a copy: `before` changes below
-        with torch.no_grad():
-            at = torch.from_numpy(states).to(device)[:, :, None, None].expand(-1, -1, 1, 5)
-            greedy = learner.net(rows).gather(2, at).argmax(dim=3).squeeze(2).cpu().numpy()
+    n, worlds = len(members), settings.worlds
+    single = [WaterEnv(map_seed=member.map) for member in members for _ in range(worlds)]
+    env = BenchmarkVectorEnv(single, autoreset_mode=AutoresetMode.DISABLED)
+    transitions = Transitions(tasks("water")[task].bind(env.signature))
+    first, infos = env.reset(seed=members[0].seed)
+    learner = Learner(members, settings, transitions, first.shape[1], device)
+    random = np.random.default_rng([member.seed for member in members])
+    features = learner.now.array.shape[2]
+    assert not infos["labels"].any(), "no world starts with a touch"
+    learner.now.array[:] = first.reshape(n, worlds, features)
+    learner.at.array[:] = transitions.initial
+    newest, lengths = (np.zeros((n, worlds), np.int64) for _ in range(2))
+    act, keep, updates = recorded(learner.act, device), learner.keep, learner.updates
+    least = np.array([[member.epsilon] for member in members])
+    done, learns = 0, False
+    while done < settings.steps and watch(done):
+        for staged in (learner.now, learner.at):
+            staged.send()
+        act()
+        learner.greedy.fetch()
+        waited(device)
+        if done >= settings.starts:
+            if not learns:
+                place = learner.place.clone()
+                keep, updates, learns = recorded(keep, device), recorded(updates, device), True
+                learner.place.copy_(place)
+            learner.adam.scale.fill_(1 - (1 - settings.decay) * done / settings.steps)
+            updates()  # The GPU works on them while the worlds are stepped.
+        epsilon = np.maximum(least, 1 - done / settings.explore)
+        explores, others = random.random((n, worlds)) < epsilon, random.integers(ACTIONS, size=(n, worlds))
+        actions = np.where(explores, others, learner.greedy.array)
+        after, _, _, truncated, infos = env.step(actions.reshape(-1))
+        labels = (infos["labels"] @ transitions.bits).reshape(n, worlds)
+        numbers = transitions.numbers(newest, labels)
+        heads = learner.at.array
+        reward, over = transitions.rewards[numbers, heads], transitions.over[numbers, heads]
+        learner.seen.array[:, :, :features] = learner.now.array
+        learner.seen.array[:, :, features:] = after.reshape(n, worlds, features)
+        learner.done.array[:, :, 0], learner.done.array[:, :, 1] = actions, numbers
         done += worlds
-        for i, envs in enumerate(made):
-            explores = random[i].random(worlds) < epsilon
-            others = random[i].integers(5, size=worlds)
-            for j, env in enumerate(envs):
-                action = int(others[j]) if explores[j] else int(greedy[i, j])
-                seen, _, terminated, truncated, info = env.step(action)
-                after[i, j] = seen
-                taken[i, j] = action, transitions.number(info["newest"], info["labels"])
-                lengths[i, j] += 1
-                if terminated or truncated:
-                    members[i].episodes.append((done, int(lengths[i, j]), float(info["is_success"])))
-                    lengths[i, j] = 0
-                    seen, _ = env.reset()
-                before[i, j] = seen
-                states[i, j] = heads[env.episode.state_index]
-        if len(transitions.numbers) != known:
-            known = len(transitions.numbers)
-            learner.show(transitions)
-        learner.keep(rows, torch.from_numpy(after).to(device), torch.from_numpy(taken).to(device))
-        if done >= settings["starts"]:
-            update = update or learner.recorded()
-            learner.fall.fill_(1 - 0.9 * done / steps)
-            for _ in range(int(settings["updates"])):
-                update()
-        if done % int(settings["target"]) < worlds:
-            with torch.no_grad():
-                for mine, its in zip(learner.target.parameters(), learner.net.parameters()):
-                    mine.copy_(its)
+        lengths += 1
+        ended = over | truncated.reshape(n, worlds)
+        learner.at.array[:] = np.where(ended, transitions.initial, transitions.next[numbers, heads])
+        newest = np.where(ended, 0, labels)
+        if ended.any():
+            for i, j in np.argwhere(ended):
+                members[i].log.episodes.append((done, int(lengths[i, j]), float(reward[i, j])))
+            lengths[ended] = 0
+            after, _ = env.reset(options={"reset_mask": ended.reshape(-1)})
+        learner.now.array[:] = after.reshape(n, worlds, features)
+        for staged in (learner.seen, learner.done):
+            staged.send()
+        keep()
     return done
 
 
-def curve(episodes: list[Episode], best: float, tick: int, steps: int) -> list[float]:
-    """The mean of the last episodes' reward per step, relative to the best, at every tick."""
-    points, last, next_one = [], [0.0], 0
-    for at in range(tick, steps + 1, tick):
-        while next_one < len(episodes) and episodes[next_one][0] <= at:
-            _, length, reward = episodes[next_one]
-            last = [*last, reward / length][-WINDOW:]
-            next_one += 1
-        points.append(statistics.mean(last) / best)
-    return points
+def first_above(points: list[float], least: float = 0.95) -> int | None:
+    """The steps at which a curve is there for the first time."""
+    return next((TICK * (i + 1) for i, value in enumerate(points) if value >= least), None)
 
 
-def best_of(members: list[Member]) -> float:
-    """The reward per step of the best episode."""
-    return max((reward / length for member in members for _, length, reward in member.episodes), default=0.0) or 1.0
+def curves_of(members: list[Member], done: int) -> dict[str, list[float]]:
+    """One curve for each member, relative to the best episode of all on its map."""
+    best: dict[int, float] = {}
+    for member in members:
+        found = max((reward / length for _, length, reward in member.log.episodes), default=0.0)
+        best[member.map] = max(found, best.get(member.map, 0.0))
+    return {member.name: member.log.curve(TICK, done, best[member.map] or 1.0) for member in members}
 
 
-SETTINGS: dict[str, Any] = {
-    "steps": 860_000,
-    "worlds": 8,
-    "layers": [512, 512, 512],
-    "batch": 256,
-    "buffer": 100_000,
-    "updates": 4,
-    "starts": 2_000,
-    "target": 800,
-    "explore": 0.1,
-    "epsilon": 0.01,
-    "graph": True,
-}
+def report(members: list[Member], done: int, seconds: float, path: Path | None) -> None:
+    """Prints where a run stands, and writes its curves."""
+    curves = curves_of(members, done)
+    medians = [median for _, median, _ in quartiles(list(curves.values()))]
+    at_the_end = f"{medians[-1]:.3f}" if medians else "-"
+    print(f"{done} steps, {seconds:.0f} s: median {at_the_end} of the best, 0.95 first after {first_above(medians)}", flush=True)
+    if path:
+        write_curves(path, TICK, curves)
+
+
+def summary(members: list[Member], done: int) -> None:
+    """Prints what became of every member, and of those on each map."""
+    curves = curves_of(members, done)
+    for member in members:
+        points, episodes = curves[member.name], member.log.episodes
+        success = statistics.mean([reward for _, _, reward in episodes[-100:]] or [0.0])
+        shortest = min((length for _, length, reward in episodes if reward > 0), default=0)
+        print(
+            f"{member.name}, learning rate {member.learning_rate}, discount {member.gamma}, epsilon {member.epsilon}: 0.95 after {first_above(points)}, "
+            f"{points[-1] if points else 0:.3f} at the end, at most {max(points, default=0):.3f}, area {statistics.mean(points or [0]):.3f}; "
+            f"{success:.0%} of the last 100 of {len(episodes)} episodes succeed, the shortest has {shortest} steps"
+        )
+    for map_seed in dict.fromkeys(member.map for member in members):
+        medians = [median for _, median, _ in quartiles([curves[member.name] for member in members if member.map == map_seed])]
+        print(f"map {map_seed}: the median over its seeds is at 0.95 after {first_above(medians)}")
+
+
+GRID = {"learning_rate": (1e-4, 3e-4, 1e-3), "gamma": (0.9, 0.95, 0.98), "epsilon": (0.002, 0.01)}
+
+
+def candidates() -> list[Member]:
+    """Learners to choose settings from: each on two maps that are not reported."""
+    values = list(itertools.product(*GRID.values()))
+    return [Member(101 + i, 100 + part, **dict(zip(GRID, chosen))) for part in range(2) for i, chosen in enumerate(values)]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--task", default="abc-def-strict", choices=list(tasks("water")))
-    parser.add_argument("--map", type=int, default=0, help="the seed of the balls")
+    parser = parser_of(__doc__)
+    parser.add_argument("--task", default="def-strict", choices=list(tasks("water")), help="unless given, the one that the paper learns alone")
+    parser.add_argument("--maps", type=int, nargs="+", default=list(range(1, 11)), help="the seeds of the balls")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
-    parser.add_argument("--choose", action="store_true", help="compare learning rates and discounts on another map, and write the best")
-    parser.add_argument("--settings", type=Path, help="what --choose wrote")
-    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--seconds", type=float, default=1e9)
-    parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    settings = SETTINGS | dict((name, json.loads(value)) for name, value in (text.split("=") for text in args.set))
-    torch.set_num_threads(1)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    start = time.monotonic()
+    settings, given = settings_of(args, Settings)
+    device = prepared()
+    members = candidates() if args.choose else [Member(seed, map_seed, **given) for map_seed in args.maps for seed in args.seeds]
+    path = args.out and args.out / f"water-{args.task}-{'choice' if args.choose else 'crm'}.csv"
+    watch = Watch(args, lambda done, seconds: report(members, done, seconds, path))
+    done = trained(members, args.task, settings, device, watch)
+    summary(members, done)
+    report(members, done, watch.seconds, path)
+    print(f"{args.task}: {done} steps of {len(members)} learners in {watch.seconds:.0f} s on {device}; {settings}")
     if args.choose:
-        pairs = [(rate, gamma) for rate in (1e-4, 3e-4, 1e-3) for gamma in (0.9, 0.95, 0.98)]
-        members = [Member(101 + i, *pair) for i, pair in enumerate(pairs)]
-        done = trained(members, args.task, 100, settings, args.seconds, device)
-    else:
-        rate, gamma = (json.loads(args.settings.read_text())[name] for name in ("learning_rate", "gamma")) if args.settings else (3e-4, 0.95)
-        members = [Member(seed, rate, gamma) for seed in args.seeds]
-        done = trained(members, args.task, args.map, settings, args.seconds, device)
-    seconds, best, tick = time.monotonic() - start, best_of(members), 10_000
-    curves = [curve(member.episodes, best, tick, done) for member in members]
-    for member, points in zip(members, curves):
-        success = statistics.mean([reward for _, _, reward in member.episodes[-WINDOW:]] or [0.0])
-        reached = next((tick * (i + 1) for i, value in enumerate(points) if value >= 0.95), None)
-        print(
-            f"seed {member.seed}, learning rate {member.learning_rate}, discount {member.gamma}: {success:.0%} of the last {WINDOW} of "
-            f"{len(member.episodes)} episodes succeed, {points[-1] if points else 0:.3f} of the best, 0.95 after {reached}"
-        )
-    print(f"{args.task}: {done} steps of {len(members)} learners in {seconds:.0f} s on {device}; the best episode has {1 / best:.0f} steps")
-    if args.choose:
-        areas = [sum(points) for points in curves]
-        chosen = members[areas.index(max(areas))]
-        print(f"chosen: {chosen.learning_rate}, {chosen.gamma}")
+        areas: dict[tuple[float, ...], list[float]] = {}
+        for member, points in zip(members, curves_of(members, done).values()):
+            areas.setdefault((member.learning_rate, member.gamma, member.epsilon), []).append(statistics.mean(points or [0.0]))
+        chosen = best_settings(GRID, areas)
         if args.out:
-            args.out.write_text(json.dumps({"learning_rate": chosen.learning_rate, "gamma": chosen.gamma}) + "\n")
-        return
-    median = [statistics.median(points) for points in zip(*curves, strict=True)]
-    reached = next((tick * (i + 1) for i, value in enumerate(median) if value >= 0.95), None)
-    print(f"median: 0.95 after {reached} steps, {median[-1] if median else 0:.3f} at the end")
-    if args.out:
-        with (args.out / f"water-{args.task}-crm.csv").open("w", newline="") as out:
-            writer = csv.writer(out, lineterminator="\n")
-            writer.writerow(["steps", "median", *(f"seed {member.seed}" for member in members)])
-            for i, row in enumerate(zip(median, *curves, strict=True)):
-                writer.writerow([tick * (i + 1), *(f"{value:.4f}" for value in row)])
+            (args.out / "water-settings.json").write_text(json.dumps(chosen) + "\n")
 
 
 if __name__ == "__main__":

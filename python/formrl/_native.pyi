@@ -21,6 +21,7 @@ from formrl.records import (
 __all__ = [
     "__version__",
     "BenchmarkWorld",
+    "BenchmarkWorlds",
     "BoundMachine",
     "LabelledMdp",
     "Learner",
@@ -661,6 +662,26 @@ class BenchmarkWorld:
         """The observation as a row of numbers."""
     def image(self) -> npt.NDArray[np.uint8]:
         """The observation as an image."""
+
+@final
+class BenchmarkWorlds:
+    """Copies of worlds with the same atoms, actions and kind of observation; their maps may differ. Arrays that are passed in are written to in place."""
+    def __new__(cls, worlds: list[BenchmarkWorld]) -> Self: ...
+    def seed(self, seeds: list[int]) -> None:
+        """Says where the worlds' random numbers come from: each one's next episode is the first of its seed."""
+    def begin(self, mask: _Booleans, labels: _Booleans) -> None:
+        """Starts the next episode in the worlds that are marked."""
+    def step(
+        self,
+        actions: npt.NDArray[np.int64],
+        begins: _Booleans,
+        truncated: _Booleans,
+        labels: _Booleans,
+    ) -> None:
+        """Takes an action in every world, or begins its next episode in place of it in those that are marked."""
+    def observe(self, observations: npt.NDArray[Any]) -> None:
+        """Writes what is to be seen: numbers of cells, rows of numbers, or images."""
+    def __len__(self) -> int: ...
 
 @final
 class LabelledMdp:

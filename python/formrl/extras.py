@@ -14,6 +14,7 @@ EXTRAS = {
     "gymnasium": "gymnasium",
     "pettingzoo": "pettingzoo",
     "minigrid": "minigrid",
+    "mujoco": "mujoco",
     "stable_baselines3": "sb3",
     "ray": "rllib",
     "torch": "torch",

@@ -32,7 +32,8 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from threading import Thread
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -248,6 +249,9 @@ class Run:
 
     def rollout(self, *, map: int | None = None, held_out: bool = False, greedy: bool = False, seed: int = 0) -> Rollout:
         """An episode that its policies play: on the map of this number, or on a random one. It is the one that `draw` draws."""
+        for name, number in (("map", map), ("seed", seed)):
+            if number is not None and number < 0:
+                raise WorldError(f"{name} is a whole number, 0 or more, not {number}")
         map, observations, actions, labels, states, outcome, shortest = play_episode(
             self.folder, map=map, held_out=held_out, greedy=greedy, seed=seed
         )
@@ -318,30 +322,68 @@ def resume(folder: str | os.PathLike[str], *, iterations: int | None = None, pro
 
 def _trained(command: list[str], folder: Path, progress: Progress) -> Run:
     shown = progress is True
+    # A terminal gets the trainer's own display. Where there is none, as in a notebook, lines are handed on to Python's streams.
+    terminal = shown and all(_is_terminal(stream) for stream in (sys.stdout, sys.stderr))
     told = len(_rows(folder / "metrics.csv"))
     child = subprocess.Popen(
         [sys.executable, "-m", "formrl", *command],
-        stdout=None if shown else subprocess.DEVNULL,
-        stderr=None if shown else subprocess.PIPE,
+        stdout=None if terminal else subprocess.PIPE,
+        stderr=None if terminal else subprocess.PIPE,
         text=True,
         # A terminal's Ctrl-C would reach it as well as this process, and the second one means "at once".
         start_new_session=True,
     )
+    output: list[str] = []
+    errors: list[str] = []
+    streams = ((child.stdout, sys.stdout, output), (child.stderr, sys.stderr, errors))
+    readers = [
+        Thread(target=_hand_on, args=(source, to if shown else None, kept), daemon=True) for source, to, kept in streams if source
+    ]
+    for reader in readers:
+        reader.start()
     try:
         while True:
             try:
-                _, errors = child.communicate(timeout=0.2)
+                child.wait(timeout=0.2)
                 break
             except subprocess.TimeoutExpired:
                 told = _tell(folder, progress, told)
     except BaseException:
         child.send_signal(signal.SIGINT)
-        child.communicate()
+        child.wait()
         raise
+    finally:
+        for reader in readers:
+            reader.join()
     _tell(folder, progress, told)
     if child.returncode not in (0, 1) or not (folder / "config.toml").exists():
-        raise TrainError((errors or "").strip() or f"the trainer ended with exit code {child.returncode}: see above")
+        raise TrainError(_refusal(errors) or f"the trainer ended with exit code {child.returncode}: see above")
     return Run(folder)
+
+
+def _is_terminal(stream: Any) -> bool:
+    """Whether it is one to which another program can write."""
+    try:
+        return bool(stream.isatty()) and os.isatty(stream.fileno())
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+def _hand_on(source: IO[str], to: Any, kept: list[str]) -> None:
+    """Writes lines as they come, and keeps the last ones."""
+    with source:
+        for line in source:
+            kept.append(line)
+            del kept[:-100]
+            if to is not None:
+                to.write(line)
+                to.flush()
+
+
+def _refusal(lines: list[str]) -> str:
+    """What the trainer said last: from its error on, if there is one."""
+    first = next((i for i, line in enumerate(lines) if line.startswith("error: ")), 0)
+    return "".join(lines[first:]).strip()
 
 
 def _tell(folder: Path, progress: Progress, told: int) -> int:

@@ -17,6 +17,7 @@ True
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -27,6 +28,7 @@ import numpy.typing as npt
 from formrl import _native
 from formrl._native import BenchmarkWorld, BoundMachine, LabelledMdp, Machine, QLearner, Signature
 
+from .episode import machine_of
 from .errors import WorldError
 
 __all__ = [
@@ -40,8 +42,9 @@ __all__ = [
     "table_of",
 ]
 
-Machines = Machine | BoundMachine | Sequence[Machine | BoundMachine]
-"""The machine of a task, or one machine per task."""
+OneMachine = Machine | BoundMachine | str | os.PathLike[str]
+Machines = OneMachine | Sequence[OneMachine]
+"""The machine of a task, or one machine per task; a machine can be given as its text or its file."""
 
 
 @dataclass(frozen=True)
@@ -261,8 +264,9 @@ def _in_environment(
 
 
 def _bound(machines: Machines, signature: Signature) -> list[BoundMachine]:
-    several = [machines] if isinstance(machines, Machine | BoundMachine) else list(machines)
-    return [machine if isinstance(machine, BoundMachine) else machine.bind(signature) for machine in several]
+    one = machines is None or isinstance(machines, (Machine, BoundMachine, str, os.PathLike))
+    several: list[Any] = [machines] if one else list(machines)  # type: ignore[arg-type]
+    return [machine if isinstance(machine, BoundMachine) else machine_of(machine).bind(signature) for machine in several]
 
 
 def _shaped(shaping: str | None) -> bool:

@@ -14,15 +14,40 @@ use crate::logic::Signature;
 use crate::machine::Machine;
 use crate::tabular::LabelledMdp;
 
-enum World {
+#[derive(Clone)]
+pub enum World {
     Letters(Box<LetterWorld>),
     Water(Box<WaterWorld>),
+}
+
+impl World {
+    pub fn environment(&self) -> &dyn Environment {
+        match self {
+            Self::Letters(world) => &**world,
+            Self::Water(world) => &**world,
+        }
+    }
+
+    pub fn environment_mut(&mut self) -> &mut dyn Environment {
+        match self {
+            Self::Letters(world) => &mut **world,
+            Self::Water(world) => &mut **world,
+        }
+    }
+
+    /// The number of the cell that the agent is in; `None` in Water world.
+    pub fn cell(&self) -> Option<usize> {
+        match self {
+            Self::Letters(world) => Some(world.cell()),
+            Self::Water(_) => None,
+        }
+    }
 }
 
 /// A world of a benchmark: an environment with labels and without a task.
 #[pyclass(module = "formrl")]
 pub struct BenchmarkWorld {
-    world: World,
+    pub world: World,
 }
 
 #[pymethods]
@@ -83,26 +108,26 @@ impl BenchmarkWorld {
     /// What can be observed.
     #[getter]
     fn signature(&self) -> Signature {
-        Signature::of(Arc::new(self.environment().signature().clone()))
+        Signature::of(Arc::new(self.world.environment().signature().clone()))
     }
 
     /// The names of the actions.
     #[getter]
     fn actions(&self) -> Vec<String> {
-        self.environment().actions().to_vec()
+        self.world.environment().actions().to_vec()
     }
 
     /// Columns, rows and channels of an image; `None` where observations are rows of numbers.
     #[getter]
     fn shape(&self) -> Option<(usize, usize, usize)> {
-        let planes = self.environment().spec().planes.as_ref()?;
+        let planes = self.world.environment().spec().planes.as_ref()?;
         Some((planes.width, planes.height, planes.channels.len()))
     }
 
     /// The smallest and the largest value of each number of an observation.
     #[getter]
     fn bounds(&self) -> (Vec<f32>, Vec<f32>) {
-        let vector = &self.environment().spec().vector;
+        let vector = &self.world.environment().spec().vector;
         vector.iter().map(|entry| (entry.low, entry.high)).unzip()
     }
 
@@ -127,10 +152,7 @@ impl BenchmarkWorld {
     /// The number of the cell that the agent is in; `None` in Water world.
     #[getter]
     fn cell(&self) -> Option<usize> {
-        match &self.world {
-            World::Letters(world) => Some(world.cell()),
-            World::Water(_) => None,
-        }
+        self.world.cell()
     }
 
     /// The map of the episode as a table, for tabular methods.
@@ -146,26 +168,26 @@ impl BenchmarkWorld {
     /// Starts the episode of this number.
     fn reset(&mut self, seed: u64, episode: u64) -> PyResult<()> {
         let random = &mut generator(seed, Stream::Episode { world: 0, episode });
-        let reset = self.environment_mut().reset(random);
+        let reset = self.world.environment_mut().reset(random);
         reset.map_err(|error| problem(&error))
     }
 
     /// Takes an action; whether the limit of steps is reached.
     fn step(&mut self, action: usize) -> PyResult<bool> {
-        let outcome = self.environment_mut().step(action);
+        let outcome = self.world.environment_mut().step(action);
         Ok(outcome.map_err(|error| problem(&error))? == EpisodeOutcome::OutOfTime)
     }
 
     /// What the last step, or the reset, made true.
     #[getter]
     fn labels(&self) -> Vec<String> {
-        let world = self.environment();
+        let world = self.world.environment();
         world.signature().texts(world.labels())
     }
 
     /// The observation as a row of numbers.
     fn vector<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
-        let world = self.environment();
+        let world = self.world.environment();
         let mut vector = vec![0.0; world.spec().vector_len()];
         world.observe(&mut vec![0; world.spec().planes_len()], &mut vector);
         PyArray1::from_vec(py, vector)
@@ -173,7 +195,7 @@ impl BenchmarkWorld {
 
     /// The observation as an image.
     fn image<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let world = self.environment();
+        let world = self.world.environment();
         let mut planes = vec![0; world.spec().planes_len()];
         world.observe(&mut planes, &mut vec![0.0; world.spec().vector_len()]);
         let (width, height, channels) = self.shape().unwrap_or((0, 0, 0));
@@ -187,20 +209,6 @@ impl BenchmarkWorld {
             world: World::Letters(Box::new(world)),
         }
     }
-
-    fn environment(&self) -> &dyn Environment {
-        match &self.world {
-            World::Letters(world) => &**world,
-            World::Water(world) => &**world,
-        }
-    }
-
-    fn environment_mut(&mut self) -> &mut dyn Environment {
-        match &mut self.world {
-            World::Letters(world) => &mut **world,
-            World::Water(world) => &mut **world,
-        }
-    }
 }
 
 fn naming(letters: bool) -> Naming {
@@ -210,6 +218,6 @@ fn naming(letters: bool) -> Naming {
     }
 }
 
-fn problem(error: &form_env::Error) -> PyErr {
+pub fn problem(error: &form_env::Error) -> PyErr {
     errors::raise(Class::World, &error.to_string(), None, None, None)
 }

@@ -3,6 +3,7 @@
 
 mod arrays;
 mod batch;
+mod benchmark_worlds;
 mod benchmarks;
 mod bound;
 mod cli;
@@ -37,6 +38,8 @@ mod native {
     const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use crate::batch::Monitors;
+    #[pymodule_export]
+    use crate::benchmark_worlds::BenchmarkWorlds;
     #[pymodule_export]
     use crate::benchmarks::BenchmarkWorld;
     #[pymodule_export]

@@ -484,7 +484,8 @@ fn write_labels(worlds: &GridWorlds, ids: &[AtomId], world: usize, labels: &mut 
     }
 }
 
-fn expect(what: &str, expected: usize, given: usize) -> PyResult<()> {
+/// An error unless an array has as many entries as it must.
+pub fn expect(what: &str, expected: usize, given: usize) -> PyResult<()> {
     if expected == given {
         return Ok(());
     }

@@ -9,10 +9,13 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
 
 import formrl.benchmarks
 from formrl import Machine, Signature, WorldError
-from formrl.benchmarks import BenchmarkEnv, CraftEnv, LetterEnv, OfficeEnv, WaterEnv, environments, tasks
+from formrl.benchmarks import BenchmarkEnv, BenchmarkVectorEnv, CraftEnv, LetterEnv, OfficeEnv, WaterEnv, environments, tasks
+from formrl.vector import MachineVectorWrapper
+from formrl.wrappers import MachineWrapper
 
 
 @pytest.mark.parametrize("name", environments())
@@ -93,6 +96,99 @@ def test_observations_of_letter_world() -> None:
         here = [letter for letter, there in zip("abc", image[place][:3], strict=True) if there]
         assert info["labels"] == here
         assert truncated == (step == 9)
+
+
+MANY = [
+    ("formrl/Office-v0", OfficeEnv, {}),
+    ("formrl/Office-v0", OfficeEnv, {"observation": "position"}),
+    ("formrl/Craft-v0", CraftEnv, {"map_seed": 3}),
+    ("formrl/Water-v0", WaterEnv, {"map_seed": 3}),
+    ("formrl/Letter-v0", LetterEnv, {"size": 5, "letters": "aabbcc", "steps": 7}),
+]
+
+
+@pytest.mark.parametrize(("name", "single", "options"), MANY)
+def test_many_worlds_are_as_many_single_ones(name: str, single: Any, options: dict[str, Any]) -> None:
+    many: Any = gymnasium.make_vec(name, num_envs=3, **options)
+    assert isinstance(many.unwrapped, BenchmarkVectorEnv)
+    ones = [single(**options) for _ in range(3)]
+    observations, infos = many.reset(seed=10)
+    for i, env in enumerate(ones):
+        observation, info = env.reset(seed=10 + i)
+        assert np.array_equal(observations[i], observation)
+        assert many.unwrapped.signature.decode(infos["labels"][i]) == info["labels"]
+    assert many.observation_space.contains(observations)
+    random = np.random.default_rng(0)
+    over = np.zeros(3, np.bool_)
+    for _ in range(40):
+        actions = random.integers(4, size=3)
+        observations, rewards, terminated, truncated, infos = many.step(actions)
+        assert not rewards.any() and not terminated.any()
+        for i, env in enumerate(ones):
+            # Where an episode has ended, the next one begins in place of the action.
+            observation, *_, ended, info = (*env.reset()[:1], False, env._info()) if over[i] else env.step(int(actions[i]))
+            assert np.array_equal(observations[i], observation)
+            assert many.unwrapped.signature.decode(infos["labels"][i]) == info["labels"]
+            assert truncated[i] == ended
+        over = truncated
+    assert (np.array([env._episode for env in ones]) > 1).all() == (single is LetterEnv)
+
+
+def test_worlds_with_maps_of_their_own_begin_anew_where_they_are_told() -> None:
+    maps = [1, 2, 2]
+    many = BenchmarkVectorEnv([WaterEnv(map_seed=seed) for seed in maps], autoreset_mode=AutoresetMode.DISABLED)
+    first, _ = many.reset(seed=0)
+    assert np.array_equal(first[1], first[2]) and not np.array_equal(first[0], first[1])
+    later = many.step(np.array([0, 1, 2]))[0]
+    again, _ = many.reset(options={"reset_mask": np.array([False, True, False])})
+    assert np.array_equal(again[0], later[0]) and np.array_equal(again[1], first[1]) and np.array_equal(again[2], later[2])
+    for _ in range(599):
+        truncated = many.step(np.full(3, 4))[3]
+    assert truncated.tolist() == [True, False, True]
+
+
+def test_mistakes_with_many_worlds_are_named() -> None:
+    many = BenchmarkVectorEnv([WaterEnv()] * 2)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        many.step(np.zeros(2, np.int64))
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        many.reset(options={"reset_mask": np.array([True, False])})
+    many.reset(seed=0)
+    with pytest.raises(ValueError, match="from 0 to 4, not 5"):
+        many.step(np.array([0, 5]))
+    with pytest.raises(ValueError, match="expected 2 actions, got 3"):
+        many.step(np.zeros(3, np.int64))
+    with pytest.raises(TypeError, match="integers"):
+        many.step(np.zeros(2))  # type: ignore[arg-type]
+    with pytest.raises(WorldError, match="seed"):
+        many.reset(seed=[1, 2])
+    with pytest.raises(WorldError, match="next step"):
+        BenchmarkVectorEnv([WaterEnv()], autoreset_mode=AutoresetMode.SAME_STEP)
+    with pytest.raises(ValueError, match="must be a world"):
+        BenchmarkVectorEnv([])
+    with pytest.raises(ValueError, match="same atoms"):
+        BenchmarkVectorEnv([WaterEnv(), OfficeEnv()])
+
+
+def test_many_worlds_with_a_machine() -> None:
+    """What `MachineVectorWrapper` makes of them is what `MachineWrapper` makes of each."""
+    task = tasks("water")["def-strict"]
+    many = MachineVectorWrapper(gymnasium.make_vec("formrl/Water-v0", num_envs=2, map_seed=5), task, observation="plain")
+    one = MachineWrapper(WaterEnv(map_seed=5), task, observation="plain")
+    many.reset(seed=0)
+    one.reset(seed=0)
+    random = np.random.default_rng(1)
+    ended = 0
+    while ended < 3:
+        action = int(random.integers(5))
+        observation, reward, terminated, truncated, _ = one.step(action)
+        observations, rewards, all_terminated, all_truncated, _ = many.step(np.full(2, action))
+        assert np.array_equal(observations[0], observation) and np.array_equal(observations[1], observation)
+        assert (rewards == reward).all() and (all_terminated == terminated).all() and (all_truncated == truncated).all()
+        if terminated or truncated:
+            ended += 1
+            one.reset()
+            many.step(np.zeros(2, np.int64))
 
 
 def test_mistakes_are_named() -> None:

@@ -30,14 +30,35 @@ def test_small_version_of(example: Path, tmp_path: Path) -> None:
     assert ended.stdout
 
 
+def ran(root: Path, folder: Path, program: str, *options: str) -> str:
+    command = [sys.executable, str(root / "python/benches" / program), *options]
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+FEW = ["layers=[8]", "batch=8", "starts=100"]
+
+
 def test_all_seeds_of_water_world_at_once(root: Path, tmp_path: Path) -> None:
     if importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")
-    few = ["steps=400", "layers=[8]", "batch=8", "updates=1", "starts=100", "buffer=200"]
-    for more in (["--choose", "--out", "settings.json"], ["--settings", "settings.json", "--seeds", "1", "2", "--out", "."]):
-        command = [sys.executable, str(root / "python/benches/water_seeds.py"), "--task", "ab", "--set", *few, *more]
-        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-        assert ended.returncode == 0, ended.stderr
-    assert "400 steps of 2 learners" in ended.stdout
-    assert json.loads((tmp_path / "settings.json").read_text())["gamma"] in (0.9, 0.95, 0.98)
-    assert (tmp_path / "water-ab-crm.csv").read_text().startswith("steps,median,seed 1,seed 2")
+    few = ["--task", "ab", "--set", "steps=10000", "worlds=40", "updates=1", *FEW]
+    ran(root, tmp_path, "water_seeds.py", "--choose", "--out", ".", *few)
+    assert json.loads((tmp_path / "water-settings.json").read_text())["gamma"] in (0.9, 0.95, 0.98)
+    out = ran(root, tmp_path, "water_seeds.py", "--settings", "water-settings.json", "--maps", "1", "2", "--seeds", "1", "--out", ".", *few)
+    assert "10000 steps of 2 learners" in out
+    head, row = (tmp_path / "water-ab-crm.csv").read_text().splitlines()
+    assert head == "steps,quarter,median,three quarters,map 1 seed 1,map 2 seed 1"
+    assert row.startswith("10000,")
+
+
+def test_all_seeds_of_half_cheetah_at_once(root: Path, tmp_path: Path) -> None:
+    for package in ("torch", "mujoco"):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    few = ["--threads", "1", "--set", "steps=15000", "worlds=1000", "updates=2", *FEW]
+    out = ran(root, tmp_path, "half_cheetah_seeds.py", "--seeds", "1", "--out", ".", *few)
+    assert "15000 steps of 2 learners" in out
+    for task in ("forth-and-back", "five-lines"):
+        assert (tmp_path / f"half-cheetah-{task}-crm.csv").read_text().startswith("steps,quarter,median,three quarters,seed 1\n15000,")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -143,6 +145,10 @@ def test_policies_are_asked_at_every_step(run: Any) -> None:
     assert made.act() in range(3)
     with pytest.raises(formrl.WorldError, match="map 7"):
         made.rollout(map=7)
+    with pytest.raises(formrl.WorldError, match="map is a whole number, 0 or more, not -1"):
+        made.rollout(map=-1)
+    with pytest.raises(formrl.WorldError, match="seed is a whole number"):
+        made.rollout(seed=-1)
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
@@ -150,6 +156,17 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         formrl.train("no-such", out=tmp_path / "run", progress=False)
     with pytest.raises(formrl.FileError, match="config.toml"):
         formrl.load_run(tmp_path)
+
+
+def test_without_a_terminal_pythons_own_streams_get_what_the_trainer_says(tmp_path: Path) -> None:
+    """As in a notebook, where `sys.stdout` is not what other programs write to."""
+    said, complained = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained):
+        formrl.train("all-yellow", method="reach-avoid", out=tmp_path / "run")
+        with pytest.raises(formrl.TrainError, match="^error: no task `all-yelow`"):
+            formrl.train("all-yelow", out=tmp_path / "other")
+    assert "forall X. yellow(X)" in said.getvalue()
+    assert "iteration" in complained.getvalue() and "error: no task" in complained.getvalue()
 
 
 def test_ctrl_c_leaves_a_run_that_can_be_resumed(tmp_path: Path) -> None:

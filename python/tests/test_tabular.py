@@ -1,5 +1,6 @@
 """Tabular Q-learning with counterfactual experience, in tables and in environments."""
 
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -49,6 +50,16 @@ def test_an_environment_is_learnt_as_its_table_is() -> None:
     result = tabular.q_learning(OfficeEnv(), machine, steps=15_000, learning_rate=1.0, initial=1.0, seed=1)
     assert result.success(last=50) > 0.6
     assert int(result.steps.sum()) <= 15_000
+
+
+def test_machines_are_taken_as_texts_and_files(tmp_path: Path) -> None:
+    """As `MachineWrapper` takes them."""
+    machine = tasks("office")["coffee"]
+    (tmp_path / "coffee.form").write_text(str(machine))
+    found = [tabular.q_learning(OfficeEnv(), given, steps=300) for given in (machine, str(machine), tmp_path / "coffee.form", [str(machine)])]
+    assert all((one.steps == found[0].steps).all() and (one.rewards == found[0].rewards).all() for one in found)
+    with pytest.raises(TypeError, match=r"result\.require"):
+        tabular.q_learning(OfficeEnv(), None, steps=300)  # type: ignore[arg-type]
 
 
 def test_gymnasiums_own_tables() -> None:

@@ -99,7 +99,7 @@ pub const INSTALL: [(&str, &str); 12] = [
     ("pip install ./python", "python"),
     ("python python/benches/tabular.py ", "python"),
     ("python python/benches/water_seeds.py ", "ecosystem"),
-    ("python python/examples/half_cheetah.py ", "ecosystem"),
+    ("python python/benches/half_cheetah_seeds.py ", "ecosystem"),
     ("pip install \"./python[", "ecosystem"),
 ];
 
