@@ -67,6 +67,7 @@ pub(crate) fn game_config(config: &RunConfig) -> GameConfig {
     GameConfig {
         credit: config.credit,
         shaping: config.shaping,
-        gamma: config.ppo.gamma,
+        gamma: config.shaping_discount.unwrap_or(config.ppo.gamma),
+        batch_mode: config.batch_mode,
     }
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use form_lab::{MetricsRow, mean, read_rows};
 
 use crate::curves::{Axis, Curve, Figure, Panel, Scale};
-use crate::findings::groups;
+use crate::groups::groups;
 use crate::plan::Experiment;
 use crate::runner::{RunOutcome, Runner};
 

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use form_env::{Actions, Starts, View, WorldOptions};
-use form_rl::{Architecture, Credit, PpoConfig, ProgressEncoding};
+use form_rl::{Architecture, BatchMode, Credit, PpoConfig, ProgressEncoding};
 use serde::{Deserialize, Serialize};
 
 pub use self::choices::{ActionsName, ExplorationChoice, Method, Preset, StartsName, ViewName};
@@ -54,11 +54,17 @@ pub struct RunConfig {
     pub credit: Credit,
     /// Whether rewards are shaped by the distance to acceptance (potential-based shaping).
     pub shaping: bool,
+    /// The discount of the shaping, if it is not that of the training. With 1 only a change of the machine's state is rewarded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaping_discount: Option<f32>,
+    /// Where a batch ends.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub batch_mode: BatchMode,
     /// The minimum number of samples per update; an agent with fewer waits for more.
     pub least_samples: usize,
     /// For experiments: in every training step each true atom is missed with this probability, and with the same probability a
     /// wrong one is observed. Evaluations have the true labels.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub label_noise: f64,
     /// A given machine, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -207,13 +213,15 @@ impl RunConfig {
     }
 }
 
-fn is_zero(rate: &f64) -> bool {
-    *rate == 0.0
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Settings that a file need not have.
-const OPTIONAL: [&str; 6] = [
+const OPTIONAL: [&str; 8] = [
     "machine",
+    "batch_mode",
+    "shaping_discount",
     "label_noise",
     "learning.tolerate",
     "learning.once",

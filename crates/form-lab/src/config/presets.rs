@@ -1,7 +1,8 @@
 //! The values of the presets `paper` and `fast`.
 
 use form_rl::{
-    Activation, Architecture, AssignmentMode, Credit, Initial, PpoConfig, ProgressEncoding,
+    Activation, Architecture, AssignmentMode, BatchMode, Credit, Initial, PpoConfig,
+    ProgressEncoding,
 };
 
 use super::{
@@ -60,6 +61,9 @@ impl RunConfig {
             progress: ProgressEncoding::Bits,
             credit: Credit::Shared,
             shaping: method.assignment_mode() != AssignmentMode::Unaided,
+            // Shares of the reward reach agents that no longer act, undiscounted: a cost of every step would add up there.
+            shaping_discount: (method.assignment_mode() != AssignmentMode::Unaided).then_some(1.0),
+            batch_mode: BatchMode::TruncateEpisodes,
             least_samples: 1024,
             label_noise: 0.0,
             machine: None,
@@ -125,6 +129,7 @@ impl RunConfig {
             actions: ActionsName::Moves,
             progress: ProgressEncoding::Plane,
             credit: Credit::HandOver,
+            shaping_discount: None,
             least_samples: 512,
             stop: StopConfig {
                 success: 0.99,

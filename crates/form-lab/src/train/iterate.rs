@@ -184,16 +184,21 @@ impl<F: EnvFactory> Trainer<F> {
             let steps = self.config.steps();
             let collected =
                 (self.game).collect(&mut self.agents, steps, &self.config.ppo, &mut random)?;
-            (steps, collected.episodes, Some(collected.experience))
+            (
+                collected.steps,
+                collected.episodes,
+                Some(collected.experience),
+            )
         } else {
             let steps = self.config.learning.explore;
             let longest = self.longest_walk();
-            (steps, self.game.explore(steps, longest, &mut random)?, None)
+            let episodes = self.game.explore(steps, longest, &mut random)?;
+            (steps * self.config.worlds, episodes, None)
         };
         Ok(Rollout {
             episodes,
             experience,
-            steps: steps * self.config.worlds,
+            steps,
         })
     }
 

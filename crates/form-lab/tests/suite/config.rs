@@ -66,6 +66,12 @@ fn the_preset_paper_is_tables_1_and_2() {
             config.shaping,
             !matches!(method, Method::Ppo | Method::RecurrentPpo)
         );
+        // Φ(u′) − Φ(u) at changes of the state alone.
+        assert_eq!(
+            config.shaping_discount,
+            config.shaping.then_some(1.0),
+            "{method}"
+        );
         // Appendix C stops when the return falls by a tenth after it was above 70 %: off, as it takes dips for the end.
         assert_eq!((config.stop.crossing, config.stop.fall), (0.7, 0.0));
         config.check().unwrap();
@@ -171,6 +177,11 @@ fn what_makes_no_sense_is_refused() {
         ("worlds", "0", "worlds = 0"),
         ("ppo.train_batch", "50", "fewer than the 64 worlds"),
         ("ppo.gamma", "1.5", "gamma = 1.5: must be between 0 and 1"),
+        (
+            "shaping_discount",
+            "1.5",
+            "shaping_discount = 1.5: it must be between 0 and 1",
+        ),
         ("stop.episodes", "0", "stop.episodes = 0"),
         ("learning.explore", "0", "learning.explore = 0"),
     ] {
