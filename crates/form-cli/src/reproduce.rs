@@ -9,10 +9,10 @@ use clap::Parser as _;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use form_lab::Preset;
 use form_paper::{
-    CheckedFile, Experiment, NoisyRuns, PlanOptions, PlannedRun, Results, RunOutcome, Runner,
-    Scaling, Table3, UnknownTasks, ZeroShot, check_runs, check_tables, findings_table, has_section,
-    keep_runs, most_telling_first, plan_runs, recorded_command, recorded_runs, results_table,
-    update_section, write_results,
+    CheckedFile, Experiment, NoisyRuns, PRESET_PAPER, PlanOptions, PlannedRun, Results, RunOutcome,
+    Runner, Scaling, Table3, UnknownTasks, ZeroShot, check_runs, check_tables, findings_table,
+    has_section, keep_runs, most_telling_first, plan_runs, recorded_command, recorded_runs,
+    results_table, update_section, write_results,
 };
 use form_rl::ReachAvoidPolicy;
 use serde_json::{Value, json};
@@ -97,8 +97,6 @@ const UNKNOWN_TASKS: &str = "unknown-tasks";
 const LABEL_NOISE: &str = "label-noise";
 const TABLE_3: &str = "table-3";
 const SCALING: &str = "scaling";
-/// The folder of results with the paper's settings, inside that of all results.
-const PRESET_PAPER: &str = "preset-paper";
 
 fn experiment_parser() -> impl TypedValueParser<Value = Named> {
     let named = |name: &str| {

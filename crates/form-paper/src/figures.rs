@@ -73,8 +73,9 @@ pub(crate) fn figure(
             curves,
         });
     }
-    let drawn = panels.iter().any(|panel| !panel.curves.is_empty());
-    Ok(drawn.then_some(Figure { panels }))
+    // Some runs may not have begun.
+    panels.retain(|panel| !panel.curves.is_empty());
+    Ok((!panels.is_empty()).then_some(Figure { panels }))
 }
 
 /// The success of random play on the episodes of the final evaluations, as a horizontal line.

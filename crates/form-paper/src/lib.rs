@@ -37,6 +37,7 @@ pub use runner::{RunOutcome, RunProgress, Runner};
 pub use scaling::{Scaling, SizedRun, scaling_tables};
 pub use table_3::{Table3, TimedMachine, table_3};
 pub use tables::results_table;
+pub use trials::PRESET_PAPER;
 pub use unknown_tasks::{UnknownTaskRun, UnknownTasks, unknown_tasks_tables};
 pub use unseen::UnseenEvaluation;
 pub use zero_shot::{

@@ -9,6 +9,8 @@ use anyhow::{Context, Result};
 use form_lab::read_text;
 use serde::Deserialize;
 
+/// The folder of results with the paper's settings, inside that of all results.
+pub const PRESET_PAPER: &str = "preset-paper";
 /// The evaluations of all trials.
 const RAW: &str = "trials.csv";
 /// The table that is made from them.
@@ -32,11 +34,6 @@ struct Evaluated {
 /// Whether a folder of results has trials.
 pub(crate) fn are_kept(folder: &Path) -> bool {
     folder.join(RAW).is_file()
-}
-
-/// The table of the trials in a folder; no command made them all.
-pub(crate) fn remake_table(folder: &Path, _command: &str) -> Result<String> {
-    trials_table(folder)
 }
 
 /// The table of the trials in a folder.

@@ -1,5 +1,6 @@
 //! Configurations: what presets say, how single settings are changed, and what is refused.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -250,12 +251,18 @@ fn the_documentation_has_every_setting_with_its_values() {
         .take_while(|line| line.starts_with('|'))
         .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
         .collect();
-    let fast = fast().settings().unwrap();
-    let paper = paper(Method::Form).settings().unwrap();
-    let mut expected: Vec<Vec<String>> = (fast.iter().zip(&paper))
-        .filter(|((name, _), _)| !["task", "method", "preset"].contains(&name.as_str()))
-        .map(|((name, fast), (_, paper))| {
-            [name, fast, paper].map(|cell| format!("`{cell}`")).into()
+    let presets =
+        [fast(), paper(Method::Form)].map(|config| BTreeMap::from_iter(config.settings().unwrap()));
+    let names: BTreeSet<&String> = presets.iter().flat_map(BTreeMap::keys).collect();
+    let mut expected: Vec<Vec<String>> = (names.into_iter())
+        .filter(|name| !["task", "method", "preset"].contains(&name.as_str()))
+        .map(|name| {
+            let value = |preset: &BTreeMap<String, String>| match preset.get(name) {
+                Some(value) => format!("`{value}`"),
+                None => "–".to_owned(),
+            };
+            let [fast, paper] = presets.each_ref().map(value);
+            vec![format!("`{name}`"), fast, paper]
         })
         .collect();
     expected.sort();

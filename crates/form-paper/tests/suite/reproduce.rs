@@ -228,9 +228,14 @@ fn transfers_wait_for_what_they_start_from() {
     plan.reverse();
     let outcomes = runner.carry_out(&plan, &|_| {}).unwrap();
     assert_eq!(outcomes.len(), 6);
-    for outcome in outcomes {
+    for outcome in &outcomes {
         assert!(outcome.result.is_some(), "{}", outcome.run.name);
     }
+    // There are curves of what has begun.
+    let out = folder.path().join("results");
+    let experiments = [Experiment::Transfer];
+    write_results(&out, &runner, &experiments, &conditions, &outcomes, "form").unwrap();
+    assert!(out.join("transfer.svg").is_file());
     let config =
         std::fs::read_to_string(folder.path().join("runs/transfer/partial-4-1/config.toml"));
     assert!(config.unwrap().contains("[transfer]"));
