@@ -14,7 +14,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use form_env::{Actions, Starts, View, WorldOptions};
-use form_rl::{Architecture, BatchMode, Credit, PpoConfig, ProgressEncoding};
+use form_rl::{Architecture, Credit, PpoConfig, ProgressEncoding};
 use serde::{Deserialize, Serialize};
 
 pub use self::choices::{ActionsName, ExplorationChoice, Method, Preset, StartsName, ViewName};
@@ -57,14 +57,11 @@ pub struct RunConfig {
     /// The discount of the shaping, if it is not that of the training. With 1 only a change of the machine's state is rewarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaping_discount: Option<f32>,
-    /// Where a batch ends.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub batch_mode: BatchMode,
     /// The minimum number of samples per update; an agent with fewer waits for more.
     pub least_samples: usize,
     /// For experiments: in every training step each true atom is missed with this probability, and with the same probability a
     /// wrong one is observed. Evaluations have the true labels.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub label_noise: f64,
     /// A given machine, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -213,14 +210,13 @@ impl RunConfig {
     }
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
+fn is_zero(rate: &f64) -> bool {
+    *rate == 0.0
 }
 
 /// Settings that a file need not have.
-const OPTIONAL: [&str; 8] = [
+const OPTIONAL: [&str; 7] = [
     "machine",
-    "batch_mode",
     "shaping_discount",
     "label_noise",
     "learning.tolerate",

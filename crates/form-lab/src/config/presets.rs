@@ -1,8 +1,7 @@
 //! The values of the presets `paper` and `fast`.
 
 use form_rl::{
-    Activation, Architecture, AssignmentMode, BatchMode, Credit, Initial, PpoConfig,
-    ProgressEncoding,
+    Activation, Architecture, AssignmentMode, Credit, Initial, PpoConfig, ProgressEncoding,
 };
 
 use super::{
@@ -63,7 +62,6 @@ impl RunConfig {
             shaping: method.assignment_mode() != AssignmentMode::Unaided,
             // Shares of the reward reach agents that no longer act, undiscounted: a cost of every step would add up there.
             shaping_discount: (method.assignment_mode() != AssignmentMode::Unaided).then_some(1.0),
-            batch_mode: BatchMode::TruncateEpisodes,
             least_samples: 1024,
             label_noise: 0.0,
             machine: None,

@@ -184,21 +184,16 @@ impl<F: EnvFactory> Trainer<F> {
             let steps = self.config.steps();
             let collected =
                 (self.game).collect(&mut self.agents, steps, &self.config.ppo, &mut random)?;
-            (
-                collected.steps,
-                collected.episodes,
-                Some(collected.experience),
-            )
+            (steps, collected.episodes, Some(collected.experience))
         } else {
             let steps = self.config.learning.explore;
             let longest = self.longest_walk();
-            let episodes = self.game.explore(steps, longest, &mut random)?;
-            (steps * self.config.worlds, episodes, None)
+            (steps, self.game.explore(steps, longest, &mut random)?, None)
         };
         Ok(Rollout {
             episodes,
             experience,
-            steps,
+            steps: steps * self.config.worlds,
         })
     }
 

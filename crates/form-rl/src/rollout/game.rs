@@ -10,7 +10,7 @@ use rand::{Rng, RngExt};
 use rayon::prelude::*;
 
 use super::env_slot::EnvSlot;
-use super::game_config::{BatchMode, Choice, Episode, GameConfig};
+use super::game_config::{Choice, Episode, GameConfig};
 use super::inference::Inference;
 use super::label_noise::WrongLabels;
 use super::part::{Part, Rules};
@@ -28,8 +28,6 @@ pub struct Collected {
     pub episodes: Vec<Episode>,
     /// One rollout buffer per agent.
     pub experience: Vec<Experience>,
-    /// Steps in all worlds together.
-    pub steps: usize,
 }
 
 /// At most this many parts: one per workspace of an agent's network.
@@ -40,7 +38,7 @@ const MOST_PARTS: usize = SHARDS;
 /// ```
 /// use std::sync::Arc;
 /// use form_env::{GridWorlds, Maps, Split, Stream, Task, WorldOptions, Worlds, generator};
-/// use form_rl::{Agent, AgentAssignment, BatchMode, Credit, Game, GameConfig, Architecture, PpoConfig, ProgressEncoding, AssignmentMode};
+/// use form_rl::{Agent, AgentAssignment, Credit, Game, GameConfig, Architecture, PpoConfig, ProgressEncoding, AssignmentMode};
 ///
 /// let task = Arc::new(Task::builtin("all-yellow")?);
 /// let maps = Maps::Set(task.maps(7, Split::Training, 1)?);
@@ -55,7 +53,7 @@ const MOST_PARTS: usize = SHARDS;
 ///     let network = architecture.network(&role.encoder, worlds.actions().len());
 ///     agents.push(Agent::new(&role.name, &network, architecture.sequence, &training, &mut random)?);
 /// }
-/// let config = GameConfig { credit: Credit::Shared, shaping: true, gamma: training.gamma, batch_mode: BatchMode::default() };
+/// let config = GameConfig { credit: Credit::Shared, shaping: true, gamma: training.gamma };
 /// let mut game = Game::new(worlds, assignment, config, 0)?;
 /// let collected = game.collect(&mut agents, 8, &training, &mut random)?;
 /// for (agent, experience) in agents.iter_mut().zip(collected.experience) {
@@ -246,7 +244,7 @@ impl<W: Worlds> Game<W> {
         Ok(in_order(episodes).collect())
     }
 
-    /// Takes this number of steps in every world, or [a few more](BatchMode), with the agents' policies. Returns the trajectories that are complete, see
+    /// Takes this number of steps in every world, with the agents' policies. Returns the trajectories that are complete, see
     /// [`Credit`](crate::Credit), with their advantages by GAE.
     pub fn collect(
         &mut self,
@@ -261,10 +259,6 @@ impl<W: Worlds> Game<W> {
             .map(|(agent, closed)| agent.estimate_advantages(closed, training))
             .collect();
         collected.experience = experience.into_iter().collect::<Result<_>>()?;
-        collected.steps = match self.config.batch_mode {
-            BatchMode::TruncateEpisodes => steps * self.slots.len(),
-            BatchMode::CompleteEpisodes => collected.episodes.iter().map(Episode::steps).sum(),
-        };
         Ok(collected)
     }
 
@@ -286,9 +280,6 @@ impl<W: Worlds> Game<W> {
         let width = self.slots.len();
         // One per step and world, in this order.
         let numbers: Vec<f32> = (0..steps * width).map(|_| rng.random()).collect();
-        // The steps that complete episodes have no number beforehand: their worlds have streams of their own.
-        let complete =
-            (self.config.batch_mode == BatchMode::CompleteEpisodes).then(|| rng.random::<u64>());
         let ended = self.in_parts(agents, |part| {
             let mut ended = Vec::new();
             for step in 0..steps {
@@ -297,17 +288,10 @@ impl<W: Worlds> Game<W> {
                     .choose_actions(Choice::Sample, |world, draw| draw.action_at(numbers[world]))?;
                 part.record(&actions, step % sequence == 0);
                 part.step(&actions, &acted, |one| ended.push((step, one)))?;
-                if complete.is_none() || step + 1 < steps {
-                    part.next_episodes()?;
-                }
+                part.next_episodes()?;
             }
-            match complete {
-                None => {
-                    for (world, slot) in part.slots.iter_mut().enumerate() {
-                        slot.truncate(part.rules.assignment, &*part.worlds, world);
-                    }
-                }
-                Some(seed) => part.complete_episodes(seed, steps, &mut ended)?,
+            for (world, slot) in part.slots.iter_mut().enumerate() {
+                slot.truncate(part.rules.assignment, &*part.worlds, world);
             }
             Ok(ended)
         })?;

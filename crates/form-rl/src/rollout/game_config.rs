@@ -19,18 +19,6 @@ pub enum Credit {
     HandOver,
 }
 
-/// Where a batch ends. The names are RLlib's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BatchMode {
-    /// After a number of steps. Episodes that are still running are truncated, and go on in the next batch.
-    #[default]
-    TruncateEpisodes,
-    /// Where the episode ends that is running then. So all samples of a batch are those of one policy, also where
-    /// [credit](Credit::Shared) is known only at the end of an episode.
-    CompleteEpisodes,
-}
-
 /// The configuration of the game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GameConfig {
@@ -40,8 +28,6 @@ pub struct GameConfig {
     pub shaping: bool,
     /// The γ of the shaping. Only with the discount of the training does shaping keep the optimal policies.
     pub gamma: f32,
-    /// Where a batch ends.
-    pub batch_mode: BatchMode,
 }
 
 impl GameConfig {
@@ -65,13 +51,6 @@ impl GameConfig {
                 name: "memory",
                 value: hidden_size.to_string(),
                 problem: "only a method with one agent can have a recurrent layer",
-            });
-        }
-        if hidden_size > 0 && self.batch_mode == BatchMode::CompleteEpisodes {
-            return Err(Error::Setting {
-                name: "batch_mode",
-                value: "complete-episodes".to_owned(),
-                problem: "a recurrent layer needs sequences of one length",
             });
         }
         let machine = assignment.bound_machine();

@@ -4,7 +4,7 @@
 //! An action depends on its own world alone: a network's outputs for a sample do not depend on the other samples, and the random
 //! numbers belong to the world. So the number of parts changes no result.
 
-use form_env::{Random, Stream, Worlds, generator};
+use form_env::Worlds;
 use rand::{Rng, RngExt};
 
 use super::env_slot::{EnvSlot, StepResult};
@@ -172,26 +172,6 @@ impl<W: Worlds> Part<'_, W> {
             });
         }
         Ok(())
-    }
-
-    /// Acts on, from this step, until the episodes of all worlds have ended; then the next ones begin. Actions are drawn with this seed.
-    pub(super) fn complete_episodes(
-        &mut self,
-        seed: u64,
-        mut step: usize,
-        ended: &mut Vec<(usize, Episode)>,
-    ) -> Result<()> {
-        let world = |world| generator(seed, Stream::Other((self.first + world) as u64));
-        let mut streams: Vec<Random> = (0..self.slots.len()).map(world).collect();
-        while self.slots.iter().any(|slot| !slot.idle) {
-            let (actions, acted) = self.choose_actions(Choice::Sample, |world, draw| {
-                draw.action_at(streams[world].random())
-            })?;
-            self.record(&actions, true);
-            self.step(&actions, &acted, |one| ended.push((step, one)))?;
-            step += 1;
-        }
-        self.next_episodes()
     }
 
     /// Ends the episode of a world where it is.

@@ -8,7 +8,7 @@ use form_env::{
     check_environment,
 };
 use form_rl::{
-    Agent, AgentAssignment, Architecture, AssignmentMode, BatchMode, Choice, Credit, Episode, Game,
+    Agent, AgentAssignment, Architecture, AssignmentMode, Choice, Credit, Episode, Game,
     GameConfig, Initial, PlayConfig, PpoConfig, ProgressEncoding, Role, ValueClip,
 };
 use rand::Rng;
@@ -182,7 +182,6 @@ impl Method {
             credit: self.credit,
             shaping: self.shaping,
             gamma: training().gamma,
-            batch_mode: BatchMode::default(),
         };
         let memory = 2 * self.memory;
         Game::new(worlds, assignment, config, memory).unwrap()

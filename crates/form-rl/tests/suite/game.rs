@@ -3,7 +3,7 @@
 use form_core::{Kind, Machine};
 use form_env::{Copies, EpisodeOutcome, Worlds};
 use form_rl::{
-    AgentAssignment, Architecture, AssignmentMode, BatchMode, Choice, Credit, Episode, Error, Game,
+    AgentAssignment, Architecture, AssignmentMode, Choice, Credit, Episode, Error, Game,
     GameConfig, PlayConfig, Player, PpoConfig, ProgressEncoding, WrongLabels, greedy,
     nothing_known,
 };
@@ -34,7 +34,6 @@ fn shared() -> GameConfig {
         credit: Credit::Shared,
         shaping: true,
         gamma: 0.9,
-        batch_mode: BatchMode::default(),
     }
 }
 
@@ -504,7 +503,6 @@ fn rules_by_which_nobody_can_play_are_refused() {
         credit: Credit::HandOver,
         shaping: false,
         gamma: 0.9,
-        batch_mode: BatchMode::default(),
     };
     let error = game_of(&machine, &Corridor::locked(), unshaped.clone());
     assert!(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use form_env::{Actions, GridWorlds, Maps, Split, Starts, Task, View, WorldOptions, Worlds};
 use form_rl::{
-    AgentAssignment, Architecture, AssignmentMode, BatchMode, Credit, Game, GameConfig, PpoConfig,
+    AgentAssignment, Architecture, AssignmentMode, Credit, Game, GameConfig, PpoConfig,
     ProgressEncoding,
 };
 
@@ -45,7 +45,6 @@ impl Players {
             credit: self.credit,
             shaping: true,
             gamma: 0.99,
-            batch_mode: BatchMode::default(),
         };
         Game::new(worlds, assignment, config, 2 * self.memory).unwrap()
     }

@@ -5,8 +5,8 @@ use form_env::{
     Copies, Environment, EpisodeOutcome, GridWorld, GridWorlds, Spec, View, Worlds, solution,
 };
 use form_rl::{
-    AgentAssignment, AssignmentMode, BatchMode, Credit, Game, GameConfig, MachineState,
-    ObservationEncoder, ProgressEncoding,
+    AgentAssignment, AssignmentMode, Credit, Game, GameConfig, MachineState, ObservationEncoder,
+    ProgressEncoding,
 };
 use rand::{Rng, RngExt};
 
@@ -214,7 +214,6 @@ fn a_plane_needs_to_know_where_things_are() {
             credit: Credit::Shared,
             shaping: true,
             gamma: 0.9,
-            batch_mode: BatchMode::default(),
         };
         Game::new(worlds, assignment, rules, 0).map(|_| ())
     };

@@ -18,7 +18,7 @@ use rand_pcg::Pcg64Mcg;
 use self::reference_rollout::ReferenceRollout;
 use self::scripted_env::ScriptedEnv;
 use super::game::Game;
-use super::game_config::{BatchMode, Credit, Episode, GameConfig};
+use super::game_config::{Credit, Episode, GameConfig};
 use crate::agents::agent_assignment::{AgentAssignment, AssignmentMode};
 use crate::agents::observation_encoder::ProgressEncoding;
 use crate::experience::ClosedTrajectory;
@@ -56,17 +56,11 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         1 => Just(AssignmentMode::Single),
         1 => Just(AssignmentMode::Unaided)
     ];
-    let batch_mode = prop_oneof![
-        Just(BatchMode::TruncateEpisodes),
-        Just(BatchMode::CompleteEpisodes)
-    ];
-    let config =
-        (credit, any::<bool>(), batch_mode).prop_map(|(credit, shaping, batch_mode)| GameConfig {
-            credit,
-            shaping: shaping || credit == Credit::HandOver,
-            gamma: 0.9,
-            batch_mode,
-        });
+    let config = (credit, any::<bool>()).prop_map(|(credit, shaping)| GameConfig {
+        credit,
+        shaping: shaping || credit == Credit::HandOver,
+        gamma: 0.9,
+    });
     (
         machines::machines(),
         prop::option::weighted(0.3, machines::machines()),
@@ -191,31 +185,6 @@ proptest! {
         }
     }
 
-    /// With complete episodes nothing waits for the next batch: every step of a batch is one of an episode that ended in it, and
-    /// a world has taken the steps that were asked for, but for those of its last episode.
-    #[test]
-    fn complete_episodes_leave_nothing_behind(mut scenario in scenarios()) {
-        scenario.config.batch_mode = BatchMode::CompleteEpisodes;
-        let mut game = scenario.game();
-        let mut agents = scenario.agents(&game);
-        let mut random = Pcg64Mcg::seed_from_u64(2);
-        for steps in scenario.batches {
-            let mut episodes = Vec::new();
-            let closed = game.rollout(&mut agents, steps, &mut random, &mut episodes).unwrap();
-            for world in 0..3 {
-                let own: Vec<usize> = episodes.iter().filter(|one| one.world == world).map(Episode::steps).collect();
-                let taken: usize = own.iter().sum();
-                prop_assert!(taken >= steps && taken - own.last().unwrap() < steps, "{own:?} for {steps}");
-                let slot = &game.slots[world];
-                prop_assert!(slot.actions.is_empty() && !slot.idle);
-                prop_assert!(slot.trajectories.iter().all(|one| one.steps.is_empty()));
-            }
-            let recorded = closed.iter().flatten().map(|one| one.steps.actions.len()).sum::<usize>();
-            let taken = episodes.iter().map(Episode::steps).sum::<usize>();
-            prop_assert!(recorded <= taken);
-        }
-    }
-
     /// Potential-based shaping (Ng, Harada, Russell 1999) prefers no policy: whatever is done in an episode that terminates, its
     /// discounted return differs by −Φ of its first state from the one without shaping.
     #[test]
@@ -331,7 +300,6 @@ fn a_batch_ends_with_the_value_that_the_next_one_begins_with() {
                 credit: Credit::Shared,
                 shaping: false,
                 gamma: 0.9,
-                batch_mode: BatchMode::default(),
             },
             batches: Vec::new(),
             limit: 100,
@@ -371,7 +339,6 @@ fn a_reward_at_reset_is_paid_with_the_first_step() {
             credit: Credit::Shared,
             shaping: false,
             gamma: 0.9,
-            batch_mode: BatchMode::default(),
         },
         batches: vec![9],
         limit: 3,
