@@ -1,6 +1,7 @@
 //! `form reproduce`: run the experiments of the paper and write curves, tables, and its claims beside what was measured.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
@@ -8,9 +9,10 @@ use clap::Parser as _;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use form_lab::Preset;
 use form_paper::{
-    CheckedFile, Experiment, NoisyRuns, PlanOptions, PlannedRun, Results, RunOutcome, Runner,
-    Scaling, Table3, UnknownTasks, ZeroShot, check_runs, check_tables, findings_table, has_section,
-    plan_runs, recorded_command, recorded_runs, results_table, update_section, write_results,
+    CheckedFile, Experiment, NoisyRuns, PRESET_PAPER, PlanOptions, PlannedRun, Results, RunOutcome,
+    Runner, Scaling, Table3, UnknownTasks, ZeroShot, check_runs, check_tables, findings_table,
+    has_section, keep_runs, most_telling_first, plan_runs, recorded_command, recorded_runs,
+    results_table, update_section, write_results,
 };
 use form_rl::ReachAvoidPolicy;
 use serde_json::{Value, json};
@@ -25,7 +27,7 @@ use crate::{Answer, input, output, train_loop};
 /// stopped and repeated. Results are computed from the run folders only. The exit code is 1 if not all runs were finished in time.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form reproduce all-yellow --seeds 10\n  form reproduce --budget 2h --jobs 8\n  form reproduce timings --json\n  form reproduce --runs results/runs --budget 0s --update README.md\n  form reproduce --check"
+    after_help = "Examples:\n  form reproduce all-yellow --seeds 10\n  form reproduce --budget 2h --jobs 8\n  form reproduce timings --json\n  form reproduce all-yellow green-but-one blue-all-yellow-7 --preset paper --budget 8m\n  form reproduce --runs results/runs --budget 0s --update README.md\n  form reproduce --check"
 )]
 pub struct Args {
     /// The experiments [default: all but timings, which uses the runs of the others]
@@ -49,10 +51,10 @@ pub struct Args {
     /// A setting of config.toml for all runs; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// The folder of the runs
-    #[arg(long, value_name = "DIR", default_value = "runs/reproduce")]
-    runs: PathBuf,
-    /// The folder of curves and tables; results of other runs are not overwritten [default: results, with a number if needed]
+    /// The folder of the runs [default: runs/reproduce; for the preset paper, runs/preset-paper]
+    #[arg(long, value_name = "DIR")]
+    runs: Option<PathBuf>,
+    /// The folder of curves and tables, which keeps the small files of runs; results of other runs are not overwritten [default: results, for the preset paper results/preset-paper, with a number if needed]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// For zero-shot: a policy that `form pretrain` made, besides the one in the program; may be repeated
@@ -168,15 +170,17 @@ pub fn run(args: &Args) -> Result<Answer> {
     let options = plan_options(args)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runner = Runner {
-        folder: args.runs.clone(),
+        folder: runs_folder(args),
         jobs: args.jobs.unwrap_or(cores),
         threads: args.threads,
         budget: args.budget,
         interrupt: input::interrupt()?,
     };
     let plan = plan_runs(&experiments, &options)?;
-    let out = folder(args.out.as_deref(), &plan)?;
-    let outcomes = runner.carry_out(&plan, &|line| output::remark(line))?;
+    let out = folder(args, &plan)?;
+    runner.carry_out(&most_telling_first(&plan), &|line| output::remark(line))?;
+    let runner = keep_runs(&out, &runner, &plan)?;
+    let outcomes = runner.outcomes(&plan)?;
     let missing = (outcomes.iter().filter(|outcome| outcome.result.is_none())).count();
     let table = results_table(&experiments, &outcomes);
     let done = |name: &String| {
@@ -256,23 +260,38 @@ fn plan_options(args: &Args) -> Result<PlanOptions> {
     })
 }
 
-/// Makes kept results again from their raw data and compares.
-fn check(args: &Args) -> Result<Answer> {
-    let folder = (args.out.clone()).unwrap_or_else(|| PathBuf::from("results"));
-    let command = recorded_command(&folder)?;
+/// The experiments and settings of kept results with run folders, and a runner that has their raw data.
+fn kept_runs(folder: &Path) -> Result<(Vec<Experiment>, PlanOptions, Runner)> {
+    let command = recorded_command(folder)?;
     let recorded = Recorded::try_parse_from(command.split_whitespace().skip(1));
     let recorded = recorded
         .map_err(|error| anyhow!("`{command}`: {error}"))?
         .args;
-    let (experiments, options) = (experiments(&recorded)?, plan_options(&recorded)?);
     let runner = Runner {
         folder: folder.join("runs"),
         jobs: 1,
         threads: 1,
         budget: Some(Duration::ZERO),
-        interrupt: input::interrupt()?,
+        // Nothing runs: Ctrl-C may end the process at once.
+        interrupt: input::interrupted(),
     };
+    Ok((experiments(&recorded)?, plan_options(&recorded)?, runner))
+}
+
+/// Makes kept results again from their raw data and compares.
+fn check(args: &Args) -> Result<Answer> {
+    let folder = (args.out.clone()).unwrap_or_else(|| PathBuf::from("results"));
+    let (experiments, options, runner) = kept_runs(&folder)?;
     let mut checked = check_runs(&folder, &runner, &experiments, &options)?;
+    let of_the_paper = folder.join(PRESET_PAPER);
+    if of_the_paper.is_dir() {
+        let (experiments, options, runner) = kept_runs(&of_the_paper)?;
+        let files = check_runs(&of_the_paper, &runner, &experiments, &options)?;
+        checked.extend(files.into_iter().map(|file| CheckedFile {
+            name: format!("{PRESET_PAPER}/{}", file.name),
+            ..file
+        }));
+    }
     checked.extend(check_tables(&folder)?);
     if let Some(path) = &args.update {
         let outcomes = runner.outcomes(&plan_runs(&experiments, &options)?)?;
@@ -369,8 +388,9 @@ fn table_3(args: &Args) -> Result<Answer> {
     let out = (args.out.clone()).unwrap_or_else(|| PathBuf::from("results/table-3"));
     let experiment = Table3 {
         seeds: args.seeds,
-        runs: args.runs.clone(),
+        runs: runs_folder(args),
         interrupt: input::interrupt()?,
+        clingo: Mutex::default(),
     };
     let (machines, complete) = experiment.carry_out(&out, &|line| output::remark(line))?;
     answer(args, &out, complete, ("machines", json!(machines)))
@@ -407,26 +427,38 @@ fn answer(args: &Args, out: &Path, complete: bool, (name, data): (&str, Value)) 
     Ok(if complete { Answer::Yes } else { Answer::No })
 }
 
+/// The folder of the runs.
+fn runs_folder(args: &Args) -> PathBuf {
+    args.runs.clone().unwrap_or_else(|| match args.preset {
+        Preset::Fast => PathBuf::from("runs/reproduce"),
+        Preset::Paper => PathBuf::from("runs/preset-paper"),
+    })
+}
+
 /// The folder of curves and tables. Results of other runs are not overwritten.
-fn folder(named: Option<&Path>, plan: &[PlannedRun]) -> Result<PathBuf> {
+fn folder(args: &Args, plan: &[PlannedRun]) -> Result<PathBuf> {
     let others = |folder: &Path| -> Result<bool> {
         let planned = |name: &String| plan.iter().any(|run| run.name == *name);
         Ok(!recorded_runs(folder)?.iter().all(planned))
     };
-    if let Some(folder) = named {
+    if let Some(folder) = &args.out {
         if others(folder)? {
             bail!(
                 "{} has results of other runs, which would be lost: name another folder with --out, or include their experiments",
                 folder.display()
             );
         }
-        return Ok(folder.to_owned());
+        return Ok(folder.clone());
     }
-    let mut folder = PathBuf::from("results");
+    let first = match args.preset {
+        Preset::Fast => "results".to_owned(),
+        Preset::Paper => format!("results/{PRESET_PAPER}"),
+    };
+    let mut folder = PathBuf::from(&first);
     let mut number = 1;
     while others(&folder)? {
         number += 1;
-        folder = PathBuf::from(format!("results-{number}"));
+        folder = PathBuf::from(format!("{first}-{number}"));
     }
     Ok(folder)
 }
@@ -459,7 +491,7 @@ fn kept(
         },
         count(lost.len(), "run"),
         if lost.len() == 1 { "is" } else { "are" },
-        args.runs.display(),
+        runs_folder(args).display(),
         lost.first().map_or("", String::as_str),
     ));
     Ok(Answer::No)

@@ -67,6 +67,23 @@ pub(crate) fn game_config(config: &RunConfig) -> GameConfig {
     GameConfig {
         credit: config.credit,
         shaping: config.shaping,
-        gamma: config.ppo.gamma,
+        gamma: config.shaping_discount.unwrap_or(config.ppo.gamma),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Method, Preset};
+
+    /// Shaping has the discount of the training, unless another one is set: with the paper's settings only changes of state are rewarded.
+    #[test]
+    fn the_discount_of_shaping() {
+        let of = |preset| RunConfig::new("all-yellow", Method::Form, preset);
+        let (mut fast, paper) = (of(Preset::Fast), of(Preset::Paper));
+        assert_eq!(game_config(&fast).gamma, fast.ppo.gamma);
+        assert_eq!(game_config(&paper).gamma, 1.0);
+        fast.shaping_discount = Some(0.5);
+        assert_eq!(game_config(&fast).gamma, 0.5);
     }
 }

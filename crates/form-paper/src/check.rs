@@ -9,6 +9,7 @@ use crate::plan::{Experiment, PlanOptions, plan_runs};
 use crate::raw_data::TABLES;
 use crate::results::write_results;
 use crate::runner::Runner;
+use crate::trials::{self, PRESET_PAPER, trials_table};
 use crate::{label_noise, scaling, table_3, unknown_tasks, zero_shot};
 
 /// A kept file, and whether the raw data give the same bytes.
@@ -58,27 +59,51 @@ pub fn check_runs(
     checked.collect()
 }
 
-/// Makes the tables of the experiments without run folders again, from the raw data in their folders under `folder`. A folder that is
-/// not there is not checked.
+/// Makes the tables of the experiments without run folders again, and pictures, from the raw data in their folders under `folder`. A
+/// folder that is not there is not checked.
 pub fn check_tables(folder: &Path) -> Result<Vec<CheckedFile>> {
-    let mut checked = Vec::new();
     type Remake = fn(&Path, &str) -> Result<String>;
-    let experiments: [(&str, Remake); 5] = [
-        ("zero-shot", zero_shot::remake_tables),
-        ("unknown-tasks", unknown_tasks::remake_tables),
-        ("table-3", table_3::remake_tables),
-        ("scaling", scaling::remake_tables),
-        ("label-noise", label_noise::remake_tables),
+    let files: [(&str, &str, Remake); 6] = [
+        ("zero-shot", TABLES, zero_shot::remake_tables),
+        ("unknown-tasks", TABLES, unknown_tasks::remake_tables),
+        ("table-3", TABLES, table_3::remake_tables),
+        ("scaling", TABLES, scaling::remake_tables),
+        ("scaling", scaling::PICTURE, scaling::remake_picture),
+        ("label-noise", TABLES, label_noise::remake_tables),
     ];
-    for (name, remake) in experiments {
+    let mut checked = Vec::new();
+    let mut compare = |name: &str, file: &str, text: &str| -> Result<()> {
+        checked.push(CheckedFile {
+            name: format!("{name}/{file}"),
+            agrees: read_text(&folder.join(name).join(file))? == text,
+        });
+        Ok(())
+    };
+    for (name, file, remake) in files {
         let own = folder.join(name);
-        if own.join(TABLES).is_file() {
-            let text = remake(&own, &recorded_command(&own)?)?;
-            checked.push(CheckedFile {
-                name: format!("{name}/{TABLES}"),
-                agrees: read_text(&own.join(TABLES))? == text,
-            });
+        if own.join(file).is_file() {
+            compare(name, file, &remake(&own, &recorded_command(&own)?)?)?;
         }
     }
+    // No one command made them.
+    let own = folder.join(PRESET_PAPER);
+    if trials::are_kept(&own) {
+        compare(PRESET_PAPER, trials::TABLE, &trials_table(&own)?)?;
+    }
     Ok(checked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kept_tables_are_made_from_the_kept_data() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
+        let checked = check_tables(&folder).unwrap();
+        assert_eq!(checked.len(), 7);
+        for file in checked {
+            assert!(file.agrees, "{}", file.name);
+        }
+    }
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use form_lab::{MetricsRow, mean, read_rows};
 
 use crate::curves::{Axis, Curve, Figure, Panel, Scale};
-use crate::findings::groups;
+use crate::groups::groups;
 use crate::plan::Experiment;
 use crate::runner::{RunOutcome, Runner};
 
@@ -73,8 +73,9 @@ pub(crate) fn figure(
             curves,
         });
     }
-    let drawn = panels.iter().any(|panel| !panel.curves.is_empty());
-    Ok(drawn.then_some(Figure { panels }))
+    // Some runs may not have begun.
+    panels.retain(|panel| !panel.curves.is_empty());
+    Ok((!panels.is_empty()).then_some(Figure { panels }))
 }
 
 /// The success of random play on the episodes of the final evaluations, as a horizontal line.

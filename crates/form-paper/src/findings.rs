@@ -4,15 +4,11 @@ use std::fmt::Write as _;
 
 use form_core::{CompareOptions, Comparison, Machine, compare};
 use form_env::Task;
-use form_lab::mean;
 
-use crate::plan::Experiment;
+use crate::groups::{Group, LEAST_SEEDS, Summary};
 use crate::runner::RunOutcome;
 use crate::statistics::median;
 use crate::unseen::UnseenEvaluation;
-
-/// A claim is judged from this number of finished seeds on.
-const LEAST_SEEDS: usize = 5;
 
 /// A claim and what was measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,123 +30,13 @@ pub struct Measurements<'a> {
     pub unseen: &'a [UnseenEvaluation],
 }
 
-/// The runs of one folder and name, for all seeds.
-#[derive(Clone, Copy)]
-struct Group<'a> {
-    measurements: Measurements<'a>,
-    folder: &'a str,
-    name: &'a str,
-}
-
-impl<'a> Group<'a> {
-    /// All runs, or those of the first seeds if at least [`LEAST_SEEDS`] in a row are finished. Seeds after a gap do not count: slow runs
-    /// are those that a budget leaves unfinished.
-    fn runs(self) -> impl Iterator<Item = &'a RunOutcome> {
-        let Group { folder, name, .. } = self;
-        let outcomes = self.measurements.outcomes.iter();
-        let all = outcomes.filter(move |outcome| outcome.is_of(folder, name));
-        let finished = (all.clone())
-            .take_while(|outcome| outcome.result.is_some())
-            .count();
-        all.take(match finished >= LEAST_SEEDS {
-            true => finished,
-            false => usize::MAX,
-        })
-    }
-
-    /// Whether it has runs, all are finished, and each stops when it converges: otherwise the time of convergence is unknown.
-    fn is_complete(self) -> bool {
-        let tells = |outcome: &RunOutcome| {
-            outcome.result.is_some() && outcome.run.config.stop.success <= 1.0
-        };
-        self.runs().count() > 0 && self.runs().all(tells)
-    }
-
-    /// The largest number of steps of a run.
-    fn most_steps(self) -> f64 {
-        let results = self.runs().filter_map(|outcome| outcome.result.as_ref());
-        results
-            .map(|result| result.steps as f64)
-            .fold(0.0, f64::max)
-    }
-
-    /// The environment steps of the runs that converged.
-    fn steps(self) -> Vec<f64> {
-        let results = self.runs().filter_map(|outcome| outcome.result.as_ref());
-        let converged = results.filter(|result| result.ending == "converged");
-        converged.map(|result| result.steps as f64).collect()
-    }
-
-    fn converged(self) -> String {
-        format!(
-            "{} of {} converged",
-            self.steps().len(),
-            self.runs().count()
-        )
-    }
-
-    fn all_converged(self) -> bool {
-        self.steps().len() == self.runs().count()
-    }
-
-    /// The median of the steps, if all runs converged.
-    fn median_steps(self) -> Option<f64> {
-        self.all_converged()
-            .then(|| median(&self.steps()))
-            .flatten()
-    }
-
-    /// The mean success rate; none if it is unknown for some run.
-    fn success(self) -> Option<f64> {
-        let results = self.runs().filter_map(|outcome| outcome.result.as_ref());
-        let rates: Option<Vec<f64>> = results.map(|result| result.success).collect();
-        mean(&rates?)
-    }
-
-    /// The mean success rate of random play on the same episodes.
-    fn random(self) -> Option<f64> {
-        let results = self.runs().filter_map(|outcome| outcome.result.as_ref());
-        let evaluations = results.filter_map(|result| result.evaluation.as_ref());
-        let rates: Vec<f64> = evaluations.filter_map(|found| found.random).collect();
-        mean(&rates)
-    }
-
-    fn in_words(self) -> String {
-        let mut text = self.converged();
-        if !self.all_converged() {
-            let _ = write!(text, " in up to {} steps", millions(self.most_steps()));
-        }
-        if let Some(steps) = median(&self.steps()) {
-            let _ = write!(text, ", median {} steps", millions(steps));
-        }
-        if let Some(success) = self.success() {
-            let _ = write!(text, ", success {:.1} %", 100.0 * success);
-        }
-        if let Some(random) = self.random() {
-            let _ = write!(text, " (random {:.1} %)", 100.0 * random);
-        }
-        text
-    }
-
-    /// Milliseconds that the last machine of each run took.
-    fn learning(self) -> Vec<f64> {
-        let results = self.runs().filter_map(|outcome| outcome.result.as_ref());
-        let seconds = results.filter_map(|result| result.last_learning_seconds);
-        seconds.map(|seconds| 1000.0 * seconds).collect()
-    }
-}
-
-fn millions(steps: f64) -> String {
-    format!("{:.2} M", steps / 1e6)
-}
-
 /// The tasks of the paper.
 const TASKS: [&str; 3] = ["all-yellow", "green-but-one", "blue-all-yellow-7"];
 
 impl<'a> Measurements<'a> {
     fn group(self, folder: &'a str, name: &'a str) -> Group<'a> {
         Group {
-            measurements: self,
+            outcomes: self.outcomes,
             folder,
             name,
         }
@@ -396,23 +282,6 @@ impl<'a> Measurements<'a> {
     }
 }
 
-/// The summary of a group for a comparison.
-struct Summary {
-    complete: bool,
-    steps: Option<f64>,
-    words: String,
-}
-
-impl Group<'_> {
-    fn median_of(self) -> Summary {
-        Summary {
-            complete: self.is_complete(),
-            steps: self.median_steps(),
-            words: self.in_words(),
-        }
-    }
-}
-
 /// The minimum factor of a claimed speed-up: with a few seeds, smaller differences are not significant.
 const CLEARLY: f64 = 1.25;
 
@@ -470,36 +339,4 @@ pub fn findings_table(findings: &[Finding]) -> String {
         );
     }
     text
-}
-
-/// The methods of a task in the order of the legend.
-pub(crate) const METHODS: [&str; 5] = [
-    "form",
-    "handcrafted",
-    "propositional",
-    "recurrent-ppo",
-    "ppo",
-];
-
-/// The groups of runs of an experiment, with their names in legends.
-pub(crate) fn groups(experiment: Experiment) -> Vec<(&'static str, &'static str)> {
-    match experiment {
-        Experiment::AllYellow | Experiment::GreenButOne | Experiment::BlueAllYellow7 => {
-            METHODS.map(|method| (method, method)).to_vec()
-        }
-        Experiment::Transfer => vec![
-            ("base", "2 yellow"),
-            ("single-base", "2 yellow, single policy"),
-            ("scratch-4", "4 yellow, from scratch"),
-            ("partial-4", "4 yellow, partial re-training"),
-            ("full-4", "4 yellow, full re-training"),
-            ("single-4", "4 yellow, single policy"),
-            ("scratch-6", "6 yellow, from scratch"),
-            ("partial-6", "6 yellow, partial re-training"),
-            ("full-6", "6 yellow, full re-training"),
-            ("single-6", "6 yellow, single policy"),
-        ],
-        Experiment::Unseen => vec![("form", "form")],
-        Experiment::Timings => Vec::new(),
-    }
 }

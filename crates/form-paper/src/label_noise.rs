@@ -330,20 +330,15 @@ pub fn noisy_runs_table(runs: &[NoisyRun], seeds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use form_lab::read_text;
-
     use super::*;
 
-    /// The kept table is that of the kept runs, each of which is one of the plan.
     #[test]
-    fn the_kept_table_is_made_from_the_kept_runs() {
+    fn kept_runs_are_planned() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/label-noise");
         let runs: Vec<NoisyRun> = read_lines(&folder.join(RAW)).unwrap();
         let seeds = runs.iter().map(|run| run.seed).max().unwrap();
         for run in &runs {
             assert!(plan(seeds).iter().any(|planned| planned.is(run)), "{run:?}");
         }
-        let kept = read_text(&folder.join(TABLES)).unwrap();
-        assert_eq!(noisy_runs_table(&runs, seeds), kept);
     }
 }

@@ -46,6 +46,8 @@ pub struct PlanOptions {
 const WITHOUT_MACHINE: u64 = 48;
 /// The iterations of the others, 5 M steps.
 const WITH_MACHINE: u64 = 1200;
+/// The steps of runs with the paper's settings, unless they converge before.
+const OF_THE_PAPER: u64 = 20_000_000;
 
 impl Experiment {
     /// All experiments but `Timings`, which uses the runs of the tasks.
@@ -123,6 +125,26 @@ impl Experiment {
     }
 }
 
+impl PlannedRun {
+    /// Which runs are made first: those that tell most, then those that take longest.
+    fn rank(&self) -> u8 {
+        match self.config.method {
+            Method::Handcrafted | Method::Form | Method::SinglePolicy | Method::ReachAvoid => 0,
+            Method::Propositional => 1,
+            Method::Ppo => 2,
+            Method::RecurrentPpo => 3,
+        }
+    }
+}
+
+/// The order in which runs are made, if there may not be time for all.
+pub fn most_telling_first(plan: &[PlannedRun]) -> Vec<PlannedRun> {
+    let mut runs = plan.to_vec();
+    // Stable: a run stays behind the one that it starts from.
+    runs.sort_by_key(PlannedRun::rank);
+    runs
+}
+
 /// The runs of several experiments, without duplicates.
 pub fn plan_runs(experiments: &[Experiment], options: &PlanOptions) -> Result<Vec<PlannedRun>> {
     let mut runs: Vec<PlannedRun> = Vec::new();
@@ -158,11 +180,18 @@ fn planned_run(
 ) -> Result<PlannedRun> {
     let mut config = RunConfig::new(task, method, options.preset);
     config.seed = seed;
-    if options.preset == Preset::Fast {
-        config.iterations = match method {
-            Method::Ppo | Method::RecurrentPpo => WITHOUT_MACHINE,
-            _ => WITH_MACHINE,
-        };
+    match options.preset {
+        Preset::Fast => {
+            config.iterations = match method {
+                Method::Ppo | Method::RecurrentPpo => WITHOUT_MACHINE,
+                _ => WITH_MACHINE,
+            };
+        }
+        Preset::Paper => {
+            config.iterations = OF_THE_PAPER.div_ceil(config.ppo.train_batch as u64);
+            // By the rule of the other preset, so that both are judged alike.
+            config.stop = RunConfig::new(task, method, Preset::Fast).stop;
+        }
     }
     Ok(PlannedRun {
         name: format!("{folder}/{name}-{seed}"),

@@ -8,10 +8,13 @@ use form_lab::{read_text, write_atomically};
 
 use crate::figures::figure;
 use crate::findings::{Finding, Measurements, findings_table};
-use crate::plan::{Experiment, PlanOptions};
+use crate::plan::{Experiment, PlanOptions, PlannedRun};
 use crate::raw_data::TABLES;
-use crate::runner::{RunOutcome, Runner};
-use crate::tables::{TABLE_NOTES, profiles_table, results_table, runs_csv, versions};
+use crate::runner::{RunOutcome, RunProgress, Runner};
+use crate::tables::{
+    TABLE_NOTES, profiles_table, results_table, runs_csv, unfinished_table, versions,
+};
+use crate::trials::{self, trials_table};
 use crate::unseen::unseen_evaluations;
 
 /// The table of all runs in a folder of results.
@@ -26,7 +29,7 @@ pub struct Results {
     pub findings: Vec<Finding>,
 }
 
-/// Writes `runs.csv`, `results.md`, and learning curves as SVG and PNG into a folder, with a copy of the small files of every run.
+/// Writes `runs.csv`, `results.md`, and learning curves as SVG and PNG into a folder.
 pub fn write_results(
     folder: &Path,
     runner: &Runner,
@@ -58,27 +61,52 @@ pub fn write_results(
     };
     let findings = measurements.findings();
     let text = format!(
-        "# Results\n\nMade by `{command}`; settings are those of the preset `{}`, {} seeds. {}\n\n## Runs\n\n{}\n{TABLE_NOTES}\n\n## Performance profiles\n\n{}\n## The paper's statements\n\n{}\n## Learning curves\n\n{figures}",
+        "# Results\n\nMade by `{command}`; settings are those of the preset `{}`, {} seeds. {}\n\n## Runs\n\n{}\n{TABLE_NOTES}\n\n{}## Performance profiles\n\n{}\n## The paper's statements\n\n{}\n## Learning curves\n\n{figures}",
         options.preset.as_str(),
         options.seeds,
         versions(outcomes),
         results_table(experiments, outcomes),
+        unfinished_table(experiments, outcomes),
         profiles_table(experiments, outcomes),
         findings_table(&findings),
     );
     write(TABLES.to_owned(), text.as_bytes())?;
-    for outcome in outcomes {
-        copy_small_files(folder, runner, &outcome.run.name)?;
+    if trials::are_kept(folder) {
+        write(trials::TABLE.to_owned(), trials_table(folder)?.as_bytes())?;
     }
     Ok(Results { files, findings })
 }
 
-/// Copies the configuration, metrics, traces and results of a run into the folder of results.
-fn copy_small_files(folder: &Path, runner: &Runner, name: &str) -> Result<()> {
-    if runner.folder == folder.join("runs") {
-        return Ok(());
+/// Keeps the small files of runs in a folder of results, and returns what is kept there: runs of several computers can be put together
+/// one after the other. A finished run takes the place of any other, and of two that are not finished the one with more steps is kept.
+pub fn keep_runs(folder: &Path, runner: &Runner, plan: &[PlannedRun]) -> Result<Runner> {
+    let kept = Runner {
+        folder: folder.join("runs"),
+        ..runner.clone()
+    };
+    if kept.folder == runner.folder {
+        return Ok(kept);
     }
-    let to = folder.join("runs").join(name);
+    let outcomes = runner.outcomes(plan)?;
+    // While policies of these runs are at hand, too.
+    unseen_evaluations(runner, &outcomes)?;
+    for (outcome, before) in outcomes.iter().zip(kept.outcomes(plan)?) {
+        let steps = |progress: &Option<RunProgress>| progress.as_ref().map(|found| found.steps);
+        let is_further = match (&outcome.result, &before.result) {
+            (Some(_), _) => true,
+            (None, Some(_)) => false,
+            (None, None) => steps(&outcome.progress) > steps(&before.progress),
+        };
+        if is_further {
+            copy_small_files(runner, &kept, &outcome.run.name)?;
+        }
+    }
+    Ok(kept)
+}
+
+/// Copies the configuration, metrics, traces and results of a run.
+fn copy_small_files(from: &Runner, to: &Runner, name: &str) -> Result<()> {
+    let (from, to) = (from.folder_of(name), to.folder_of(name));
     let files = [
         "config.toml",
         "metrics.csv",
@@ -86,12 +114,15 @@ fn copy_small_files(folder: &Path, runner: &Runner, name: &str) -> Result<()> {
         "traces.jsonl",
         "unseen.json",
     ];
+    std::fs::create_dir_all(&to).with_context(|| format!("{}", to.display()))?;
     for file in files {
-        let from = runner.folder_of(name).join(file);
+        let (from, to) = (from.join(file), to.join(file));
         if from.is_file() {
-            std::fs::create_dir_all(&to).with_context(|| format!("{}", to.display()))?;
             let bytes = std::fs::read(&from).with_context(|| format!("{}", from.display()))?;
-            write_atomically(&to.join(file), &bytes)?;
+            write_atomically(&to, &bytes)?;
+        } else if to.is_file() {
+            // Of the run before.
+            std::fs::remove_file(&to).with_context(|| format!("{}", to.display()))?;
         }
     }
     Ok(())

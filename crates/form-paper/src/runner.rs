@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use form_lab::{
-    Display, Finish, GridEnvFactory, Resumed, RunConfig, RunFolder, RunResult, SavedRun, Session,
-    begin_transfer, transfer_config,
+    Display, Finish, GridEnvFactory, MetricsRow, Resumed, RunConfig, RunFolder, RunResult,
+    SavedRun, Session, begin_transfer, read_rows, transfer_config,
 };
 
 use crate::plan::PlannedRun;
@@ -35,6 +35,32 @@ pub struct RunOutcome {
     pub run: PlannedRun,
     /// Its result; none if it is not finished.
     pub result: Option<RunResult>,
+    /// How far it is, if it has begun and is not finished.
+    pub progress: Option<RunProgress>,
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunProgress {
+    /// Its environment steps.
+    pub steps: u64,
+    /// The success rates of its evaluations.
+    pub success: Vec<f64>,
+}
+
+impl RunProgress {
+    /// What the table of metrics in a run's folder says; none if there is no table yet.
+    fn of_run(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join("metrics.csv");
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let rows = read_rows::<MetricsRow>(&path)?;
+        Ok(Some(Self {
+            steps: rows.last().map_or(0, |row| row.steps),
+            success: rows.iter().filter_map(|row| row.success).collect(),
+        }))
+    }
 }
 
 impl RunOutcome {
@@ -117,16 +143,18 @@ impl Runner {
         (plan.iter())
             .map(|run| {
                 let path = self.folder_of(&run.name);
-                let result = match path.join("config.toml").is_file() {
-                    true => {
-                        expect_settings(run, &path)?;
-                        RunResult::of_run(&RunFolder::open(&path)?)?
+                let (mut result, mut progress) = (None, None);
+                if path.join("config.toml").is_file() {
+                    expect_settings(run, &path)?;
+                    result = RunResult::of_run(&RunFolder::open(&path)?)?;
+                    if result.is_none() {
+                        progress = RunProgress::of_run(&path)?;
                     }
-                    false => None,
-                };
+                }
                 Ok(RunOutcome {
                     run: run.clone(),
                     result,
+                    progress,
                 })
             })
             .collect()

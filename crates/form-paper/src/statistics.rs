@@ -80,6 +80,18 @@ pub(crate) fn bootstrap_interval(
     })
 }
 
+/// `0.5 [0.3–4.5]`: the median, the least and the most, with this number of digits.
+pub(crate) fn median_and_range(values: &[f64], digits: usize) -> String {
+    let least = values.iter().copied().reduce(f64::min);
+    let most = values.iter().copied().reduce(f64::max);
+    match (median(values), least, most) {
+        (Some(middle), Some(least), Some(most)) => {
+            format!("{middle:.digits$} [{least:.digits$}–{most:.digits$}]")
+        }
+        _ => "–".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,10 +10,10 @@ use anyhow::Result;
 use form_core::Machine;
 use form_lab::{Evaluation, RunResult, mean};
 
-use crate::findings::groups;
+use crate::groups::groups;
 use crate::plan::Experiment;
-use crate::runner::RunOutcome;
-use crate::statistics::{CONFIDENCE, bootstrap_interval, interquartile_mean};
+use crate::runner::{RunOutcome, RunProgress};
+use crate::statistics::{CONFIDENCE, bootstrap_interval, interquartile_mean, median_and_range};
 
 /// What the columns of the table mean.
 pub(crate) const TABLE_NOTES: &str = "Numbers are interquartile means over the runs, with the 95 % interval of a stratified bootstrap in brackets. Success is that of the last evaluation of a run: all episodes count that were started, on the maps of the training. *Random* is the success of uniformly random actions on the same episodes. The last column but one compares the steps of successful episodes with those of shortest solutions from the same starts.";
@@ -56,7 +56,7 @@ pub(crate) fn runs_csv(outcomes: &[RunOutcome]) -> Result<String> {
         "last_learning_seconds",
         "version",
     ])?;
-    for RunOutcome { run, result } in outcomes {
+    for RunOutcome { run, result, .. } in outcomes {
         let Some(result) = result else { continue };
         let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
         let evaluation = result.evaluation.as_ref();
@@ -89,21 +89,66 @@ pub(crate) fn runs_csv(outcomes: &[RunOutcome]) -> Result<String> {
     Ok(String::from_utf8(out.into_inner()?)?)
 }
 
-/// One row per group of runs.
-pub fn results_table(experiments: &[Experiment], outcomes: &[RunOutcome]) -> String {
-    let mut text = "| experiment | runs | converged | steps until then | success | random | steps ÷ shortest | machine |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+/// The groups of experiments for which there is something to tell, as their names in tables, with what is told of their runs.
+fn told<'a, T>(
+    experiments: &[Experiment],
+    outcomes: &'a [RunOutcome],
+    of: impl Fn(&'a RunOutcome) -> Option<T>,
+) -> Vec<(String, Vec<T>)> {
+    let mut told = Vec::new();
     for experiment in experiments {
+        let name = experiment.as_str();
         for (group, label) in groups(*experiment) {
-            let results: Vec<&RunResult> = (outcomes.iter())
-                .filter(|outcome| outcome.is_of(experiment.as_str(), group))
-                .filter_map(|outcome| outcome.result.as_ref())
-                .collect();
-            if !results.is_empty() {
-                let _ = writeln!(text, "{}", row(experiment.as_str(), label, &results));
+            let runs = outcomes.iter().filter(|outcome| outcome.is_of(name, group));
+            let runs: Vec<T> = runs.filter_map(&of).collect();
+            if !runs.is_empty() {
+                told.push((format!("{name}: {label}"), runs));
             }
         }
     }
+    told
+}
+
+/// One row per group of runs.
+pub fn results_table(experiments: &[Experiment], outcomes: &[RunOutcome]) -> String {
+    let mut text = "| experiment | runs | converged | steps until then | success | random | steps ÷ shortest | machine |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+    for (group, results) in told(experiments, outcomes, |outcome| outcome.result.as_ref()) {
+        let _ = writeln!(text, "{}", row(&group, &results));
+    }
     text
+}
+
+/// The evaluations at the end of a run that is not finished, by which it is judged.
+const LAST: usize = 3;
+
+/// One row per group with runs that have begun and are not finished; nothing if there are none.
+pub(crate) fn unfinished_table(experiments: &[Experiment], outcomes: &[RunOutcome]) -> String {
+    let groups = told(experiments, outcomes, |outcome| outcome.progress.as_ref());
+    if groups.is_empty() {
+        return String::new();
+    }
+    let mut text = format!(
+        "## Runs that are not finished\n\nSteps so far: the median, with the least and the most. Success of the last {LAST} evaluations of a run together, and of its best one: interquartile means over the runs, as above.\n\n| experiment | runs | steps so far | last evaluations | best evaluation |\n|---|---|---|---|---|\n"
+    );
+    for (group, runs) in groups {
+        let steps: Vec<f64> = runs.iter().map(|run| run.steps as f64 / 1e6).collect();
+        let last =
+            |run: &&RunProgress| mean(&run.success[run.success.len().saturating_sub(LAST)..]);
+        let best = |run: &&RunProgress| run.success.iter().copied().reduce(f64::max);
+        let percent = |rates: Vec<f64>| {
+            let text = summary(&rates, |rate| format!("{:.1}", 100.0 * rate));
+            text.map_or_else(|| "–".to_owned(), |text| text + " %")
+        };
+        let _ = writeln!(
+            text,
+            "| {group} | {} | {} M | {} | {} |",
+            runs.len(),
+            median_and_range(&steps, 2),
+            percent(runs.iter().filter_map(last).collect()),
+            percent(runs.iter().filter_map(best).collect()),
+        );
+    }
+    text + "\n"
 }
 
 /// The success rates of performance profiles.
@@ -124,41 +169,27 @@ pub(crate) fn profiles_table(experiments: &[Experiment], outcomes: &[RunOutcome]
     text += "\n|---|---|";
     text += &"---|".repeat(RATES.len() + STEPS.len());
     text.push('\n');
-    for experiment in experiments {
-        for (group, label) in groups(*experiment) {
-            let results: Vec<&RunResult> = (outcomes.iter())
-                .filter(|outcome| outcome.is_of(experiment.as_str(), group))
-                .filter_map(|outcome| outcome.result.as_ref())
-                .collect();
-            if results.is_empty() {
-                continue;
-            }
-            let share = |has: &dyn Fn(&RunResult) -> bool| {
-                let count = results.iter().filter(|result| has(result)).count();
-                format!(" {:.0} % |", 100.0 * count as f64 / results.len() as f64)
-            };
-            let _ = write!(
-                text,
-                "| {}: {label} | {} |",
-                experiment.as_str(),
-                results.len()
-            );
-            for rate in RATES {
-                text += &share(&|result| result.success.is_some_and(|success| success >= rate));
-            }
-            for steps in STEPS {
-                text += &share(&|result| {
-                    result.ending == "converged" && result.steps as f64 <= 1e6 * steps
-                });
-            }
-            text.push('\n');
+    for (group, results) in told(experiments, outcomes, |outcome| outcome.result.as_ref()) {
+        let share = |has: &dyn Fn(&RunResult) -> bool| {
+            let count = results.iter().filter(|result| has(result)).count();
+            format!(" {:.0} % |", 100.0 * count as f64 / results.len() as f64)
+        };
+        let _ = write!(text, "| {group} | {} |", results.len());
+        for rate in RATES {
+            text += &share(&|result| result.success.is_some_and(|success| success >= rate));
         }
+        for steps in STEPS {
+            text += &share(&|result| {
+                result.ending == "converged" && result.steps as f64 <= 1e6 * steps
+            });
+        }
+        text.push('\n');
     }
     text
 }
 
 /// A group of runs, at least one.
-fn row(experiment: &str, label: &str, results: &[&RunResult]) -> String {
+fn row(group: &str, results: &[&RunResult]) -> String {
     let converged: Vec<f64> = (results.iter())
         .filter(|result| result.ending == "converged")
         .map(|result| result.steps as f64 / 1e6)
@@ -183,7 +214,7 @@ fn row(experiment: &str, label: &str, results: &[&RunResult]) -> String {
         .and_then(|first| first.machine.as_deref()?.parse::<Machine>().ok())
         .map_or_else(dash, |machine| machine.describe_size());
     format!(
-        "| {experiment}: {label} | {} | {} | {} | {} | {} | {} | {machine} |",
+        "| {group} | {} | {} | {} | {} | {} | {} | {machine} |",
         results.len(),
         converged.len(),
         summary(&converged, |steps| format!("{steps:.2}")).map_or_else(dash, |text| text + " M"),

@@ -33,7 +33,13 @@ fn kept_results_follow_from_their_raw_data() {
         checked.stdout,
         checked.stderr
     );
-    for name in ["results.md", "zero-shot/results.md", "README.md"] {
+    for name in [
+        "results.md",
+        "preset-paper/results.md",
+        "preset-paper/trials.md",
+        "zero-shot/results.md",
+        "README.md",
+    ] {
         let line = format!("agrees  {name}\n");
         assert!(checked.stdout.contains(&line), "{}", checked.stdout);
     }

@@ -54,6 +54,9 @@ pub struct RunConfig {
     pub credit: Credit,
     /// Whether rewards are shaped by the distance to acceptance (potential-based shaping).
     pub shaping: bool,
+    /// The discount of the shaping, if it is not that of the training. With 1 only a change of the machine's state is rewarded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaping_discount: Option<f32>,
     /// The minimum number of samples per update; an agent with fewer waits for more.
     pub least_samples: usize,
     /// For experiments: in every training step each true atom is missed with this probability, and with the same probability a
@@ -212,8 +215,9 @@ fn is_zero(rate: &f64) -> bool {
 }
 
 /// Settings that a file need not have.
-const OPTIONAL: [&str; 6] = [
+const OPTIONAL: [&str; 7] = [
     "machine",
+    "shaping_discount",
     "label_noise",
     "learning.tolerate",
     "learning.once",

@@ -60,6 +60,8 @@ impl RunConfig {
             progress: ProgressEncoding::Bits,
             credit: Credit::Shared,
             shaping: method.assignment_mode() != AssignmentMode::Unaided,
+            // Shares of the reward reach agents that no longer act, undiscounted: a cost of every step would add up there.
+            shaping_discount: (method.assignment_mode() != AssignmentMode::Unaided).then_some(1.0),
             least_samples: 1024,
             label_noise: 0.0,
             machine: None,
@@ -125,6 +127,7 @@ impl RunConfig {
             actions: ActionsName::Moves,
             progress: ProgressEncoding::Plane,
             credit: Credit::HandOver,
+            shaping_discount: None,
             least_samples: 512,
             stop: StopConfig {
                 success: 0.99,

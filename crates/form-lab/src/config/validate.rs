@@ -57,6 +57,11 @@ impl RunConfig {
                 self.steps()
             );
         }
+        if let Some(discount) = self.shaping_discount
+            && !(0.0..=1.0).contains(&discount)
+        {
+            bail!("shaping_discount = {discount}: it must be between 0 and 1");
+        }
         // The game refuses these, too, but only once a machine is known.
         if self.method.assignment_mode() == AssignmentMode::PerState {
             if self.credit == Credit::HandOver && !self.shaping {

@@ -1,5 +1,6 @@
 //! Configurations: what presets say, how single settings are changed, and what is refused.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -65,6 +66,12 @@ fn the_preset_paper_is_tables_1_and_2() {
         assert_eq!(
             config.shaping,
             !matches!(method, Method::Ppo | Method::RecurrentPpo)
+        );
+        // Φ(u′) − Φ(u) at changes of the state alone.
+        assert_eq!(
+            config.shaping_discount,
+            config.shaping.then_some(1.0),
+            "{method}"
         );
         // Appendix C stops when the return falls by a tenth after it was above 70 %: off, as it takes dips for the end.
         assert_eq!((config.stop.crossing, config.stop.fall), (0.7, 0.0));
@@ -171,6 +178,11 @@ fn what_makes_no_sense_is_refused() {
         ("worlds", "0", "worlds = 0"),
         ("ppo.train_batch", "50", "fewer than the 64 worlds"),
         ("ppo.gamma", "1.5", "gamma = 1.5: must be between 0 and 1"),
+        (
+            "shaping_discount",
+            "1.5",
+            "shaping_discount = 1.5: it must be between 0 and 1",
+        ),
         ("stop.episodes", "0", "stop.episodes = 0"),
         ("learning.explore", "0", "learning.explore = 0"),
     ] {
@@ -239,12 +251,18 @@ fn the_documentation_has_every_setting_with_its_values() {
         .take_while(|line| line.starts_with('|'))
         .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
         .collect();
-    let fast = fast().settings().unwrap();
-    let paper = paper(Method::Form).settings().unwrap();
-    let mut expected: Vec<Vec<String>> = (fast.iter().zip(&paper))
-        .filter(|((name, _), _)| !["task", "method", "preset"].contains(&name.as_str()))
-        .map(|((name, fast), (_, paper))| {
-            [name, fast, paper].map(|cell| format!("`{cell}`")).into()
+    let presets =
+        [fast(), paper(Method::Form)].map(|config| BTreeMap::from_iter(config.settings().unwrap()));
+    let names: BTreeSet<&String> = presets.iter().flat_map(BTreeMap::keys).collect();
+    let mut expected: Vec<Vec<String>> = (names.into_iter())
+        .filter(|name| !["task", "method", "preset"].contains(&name.as_str()))
+        .map(|name| {
+            let value = |preset: &BTreeMap<String, String>| match preset.get(name) {
+                Some(value) => format!("`{value}`"),
+                None => "–".to_owned(),
+            };
+            let [fast, paper] = presets.each_ref().map(value);
+            vec![format!("`{name}`"), fast, paper]
         })
         .collect();
     expected.sort();

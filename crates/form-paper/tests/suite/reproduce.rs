@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use form_lab::{Method, Preset, RunConfig, RunResult};
 use form_paper::{
-    Experiment, Measurements, PlanOptions, PlannedRun, Results, RunOutcome, Runner, plan_runs,
-    results_table, write_results,
+    Experiment, Measurements, PlanOptions, PlannedRun, Results, RunOutcome, Runner, keep_runs,
+    most_telling_first, plan_runs, results_table, write_results,
 };
 
 /// Runs that take no time.
@@ -66,12 +66,13 @@ fn runs_are_carried_out_once_and_told_of() {
     );
 
     let out = folder.path().join("results");
+    let kept = keep_runs(&out, &runner, &plan).unwrap();
     let results = write_results(
         &out,
-        &runner,
+        &kept,
         &experiments,
         &conditions,
-        &outcomes,
+        &kept.outcomes(&plan).unwrap(),
         "form reproduce",
     );
     let Results { files, findings } = results.unwrap();
@@ -121,6 +122,80 @@ fn runs_with_other_settings_are_refused() {
     }
 }
 
+/// Runs of several computers are put together: finished ones count, and of the others those that are furthest.
+#[test]
+fn runs_of_several_computers_are_put_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let conditions = conditions(2);
+    let mut plan = Experiment::GreenButOne.runs(&conditions).unwrap();
+    plan.truncate(2);
+    let out = folder.path().join("results");
+    let computer = |name: &str| {
+        let runner = runner(&folder.path().join(name), None);
+        runner.carry_out(&plan[..1], &|_| {}).unwrap();
+        runner
+    };
+    let [first, second] = ["first", "second"].map(computer);
+    let metrics = |runner: &Runner| runner.folder_of(&plan[0].name).join("metrics.csv");
+    let unfinished = |runner: &Runner, rows: usize| {
+        std::fs::remove_file(runner.folder_of(&plan[0].name).join("result.json")).unwrap();
+        let text = std::fs::read_to_string(metrics(runner)).unwrap();
+        let lines: Vec<&str> = text.lines().take(1 + rows).collect();
+        std::fs::write(metrics(runner), lines.join("\n") + "\n").unwrap();
+    };
+    unfinished(&first, 2);
+    let steps = |kept: &Runner| {
+        let outcome = kept.outcomes(&plan).unwrap().remove(0);
+        assert!(outcome.result.is_none());
+        outcome.progress.unwrap().steps
+    };
+    let kept = keep_runs(&out, &first, &plan).unwrap();
+    assert_eq!(steps(&kept), 128);
+    // The second run has not begun anywhere.
+    assert_eq!(kept.outcomes(&plan).unwrap()[1].progress, None);
+    let text = || {
+        let outcomes = kept.outcomes(&plan).unwrap();
+        let experiments = [Experiment::GreenButOne];
+        write_results(&out, &kept, &experiments, &conditions, &outcomes, "form").unwrap();
+        std::fs::read_to_string(out.join("results.md")).unwrap()
+    };
+    assert!(text().contains("| green-but-one: form | 1 | 0.00 [0.00–0.00] M |"));
+    // Fewer steps change nothing, more do, and a finished run takes the place of any other.
+    unfinished(&first, 1);
+    assert_eq!(steps(&keep_runs(&out, &first, &plan).unwrap()), 128);
+    let kept = keep_runs(&out, &second, &plan).unwrap();
+    assert!(kept.outcomes(&plan).unwrap()[0].result.is_some());
+    assert!(!text().contains("not finished"));
+    keep_runs(&out, &first, &plan).unwrap();
+    assert!(kept.outcomes(&plan).unwrap()[0].result.is_some());
+}
+
+/// With the paper's settings runs have 20 M steps, unless they converge by the rule of the other preset.
+#[test]
+fn runs_with_the_settings_of_the_paper() {
+    let options = PlanOptions {
+        preset: Preset::Paper,
+        seeds: 2,
+        set: Vec::new(),
+    };
+    let experiments = [Experiment::AllYellow, Experiment::GreenButOne];
+    let plan = plan_runs(&experiments, &options).unwrap();
+    for run in &plan {
+        let steps = run.config.iterations as usize * run.config.ppo.train_batch;
+        assert!((20_000_000..20_050_000).contains(&steps), "{steps}");
+        assert_eq!(run.config.stop.success, 0.99);
+    }
+    // What tells most is made first, whatever the task.
+    let order: Vec<String> = (most_telling_first(&plan).into_iter())
+        .map(|run| run.name)
+        .collect();
+    assert_eq!(order.len(), 18);
+    assert_eq!(order[0], "all-yellow/form-1");
+    assert_eq!(order[7], "green-but-one/handcrafted-2");
+    assert_eq!(order[8], "all-yellow/propositional-1");
+    assert_eq!(order[17], "all-yellow/recurrent-ppo-2");
+}
+
 #[test]
 fn what_there_is_no_time_for_is_not_begun() {
     let folder = tempfile::tempdir().unwrap();
@@ -153,9 +228,14 @@ fn transfers_wait_for_what_they_start_from() {
     plan.reverse();
     let outcomes = runner.carry_out(&plan, &|_| {}).unwrap();
     assert_eq!(outcomes.len(), 6);
-    for outcome in outcomes {
+    for outcome in &outcomes {
         assert!(outcome.result.is_some(), "{}", outcome.run.name);
     }
+    // There are curves of what has begun.
+    let out = folder.path().join("results");
+    let experiments = [Experiment::Transfer];
+    write_results(&out, &runner, &experiments, &conditions, &outcomes, "form").unwrap();
+    assert!(out.join("transfer.svg").is_file());
     let config =
         std::fs::read_to_string(folder.path().join("runs/transfer/partial-4-1/config.toml"));
     assert!(config.unwrap().contains("[transfer]"));
@@ -203,6 +283,7 @@ fn outcomes_of(name: &str, method: Method, steps: &[Option<u64>]) -> Vec<RunOutc
                 from: None,
             },
             result: Some(result),
+            progress: None,
         }
     });
     made.collect()

@@ -26,7 +26,7 @@ pub struct GameConfig {
     pub credit: Credit,
     /// Whether γ Φ(u′) − Φ(u) is added to every reward: potential-based shaping (Ng, Harada, Russell 1999).
     pub shaping: bool,
-    /// The γ of the shaping. It must be the discount of the training: only then does shaping keep the optimal policies.
+    /// The γ of the shaping. Only with the discount of the training does shaping keep the optimal policies.
     pub gamma: f32,
 }
 

@@ -329,6 +329,7 @@ fn drawings_of_unknown_origin_are_named() {
     assert_eq!(book(page), [format!("book/src/a.md:1: {problem}")]);
     let made = format!("<!-- made by: form show p.form -o p.svg -->\n{page}");
     assert_eq!(book(&made), [""; 0]);
+    assert_eq!(book("![p](images/results/p.svg)\n"), [""; 0]);
 }
 
 #[test]

@@ -40,6 +40,9 @@ pub fn problems(pages: &[Page], exists: &dyn Fn(&str) -> bool) -> Vec<String> {
 /// Drawings that no command of `form` makes: an example of form-learn does.
 const MADE_OTHERWISE: [&str; 1] = ["learning_growth.svg"];
 
+/// Curves of kept results, which are links to them: `form reproduce --check` draws them again and compares.
+const KEPT_RESULTS: &str = "images/results/";
+
 /// Drawings of the book that no comment says how to make: they would grow old unnoticed.
 fn drawings(pages: &[Page]) -> Vec<String> {
     let inside = || pages.iter().filter(|page| page.name.starts_with(BOOK));
@@ -57,6 +60,7 @@ fn drawings(pages: &[Page]) -> Vec<String> {
             if let Piece::Image(target) = piece
                 && let Some((_, name)) = target.rsplit_once('/')
                 && name.ends_with(".svg")
+                && !target.contains(KEPT_RESULTS)
                 && !made.contains(name)
             {
                 let problem = format!("{name}: no comment `made by:` says which command draws it");
