@@ -314,6 +314,25 @@ impl SoftCegis {
             self.encoding.require(&[literal]);
         }
     }
+
+    /// Another machine that misjudges no more than the lower bound and costs no more than this, and that judges one of these traces
+    /// rightly. Only after [`harden`](Self::harden).
+    pub(super) fn other(
+        &mut self,
+        problem: &Problem,
+        suspects: &[usize],
+        cost: usize,
+        budget: ConflictBudget,
+    ) -> Solved<Candidate> {
+        let activation = self.encoding.activation_literal();
+        let mut clause = vec![-activation];
+        let known = suspects.iter().filter_map(|one| self.misjudged.get(one));
+        clause.extend(known.map(|misjudged| -misjudged));
+        self.encoding.require(&clause);
+        let mut assumptions = self.encoding.at_most(Measure::Cost, cost);
+        assumptions.push(activation);
+        self.solve(problem, &assumptions, Some(budget))
+    }
 }
 
 impl CandidateLoop for SoftCegis {
