@@ -66,7 +66,13 @@ pub fn run(args: &Args) -> Result<Answer> {
 fn to_json(task: &Task) -> Value {
     let description = task.description();
     let checkpoints: serde_json::Map<String, Value> = (description.checkpoints.iter())
-        .map(|(colour, count)| (colour.to_string(), json!(count)))
+        .map(|(colour, counts)| {
+            let counts = match counts.numbers() {
+                [one] => json!(one),
+                several => json!(several),
+            };
+            (colour.to_string(), counts)
+        })
         .collect();
     let atoms = task.signature().atoms().iter();
     json!({
@@ -92,8 +98,8 @@ fn names(colours: &BTreeSet<Colour>) -> Vec<&'static str> {
 fn describe(task: &Task) -> Result<String> {
     let description = task.description();
     let colours: Vec<String> = (description.checkpoints.iter())
-        .filter(|(_, count)| **count > 0)
-        .map(|(colour, count)| format!("{count} {colour}"))
+        .filter(|(_, counts)| counts.most() > 0)
+        .map(|(colour, counts)| format!("{counts} {colour}"))
         .collect();
     let mut things = if colours.is_empty() {
         "no checkpoints".to_owned()
