@@ -14,10 +14,11 @@ use crate::{Answer, output};
 /// List the built-in tasks, or show one with its machine
 ///
 /// A task has a goal, a room, observable atoms and a machine. The name of a task file ends in .toml; mistakes in it are shown with
-/// their place.
+/// their place. A file may give several numbers of checkpoints, `yellow = [2, 3, 4]`: each map has one of them, and `forall` ranges over
+/// the objects of the map.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form tasks\n  form tasks green-but-one\n  form tasks examples/two_rooms.toml\n  form tasks all-yellow --toml\n  form tasks all-yellow --machine"
+    after_help = "Examples:\n  form tasks\n  form tasks green-but-one\n  form tasks examples/two_rooms.toml\n  form tasks examples/all_yellow_mixed.toml\n  form tasks all-yellow --toml\n  form tasks all-yellow --machine"
 )]
 pub struct Args {
     /// The task to show: a name, or a task file that ends in .toml

@@ -137,7 +137,7 @@ fn size_of(problem: &Problem, tolerated: u64, states: usize) -> usize {
 #[test]
 fn other_suspects_are_possible_or_refuted() {
     let (mut possible, mut refuted) = (0, 0);
-    for seed in 0..150 {
+    for seed in 0..600 {
         let mut problem = problem(seed);
         flip(&mut problem, &mut Random::new(seed), 1 + seed as usize % 2);
         let tolerated = problem.traces.len().saturating_sub(1).min(2) as u64;
@@ -358,7 +358,7 @@ fn exceptions(n: usize, m: usize) -> f64 {
 #[test]
 fn no_description_is_shorter() {
     let mut compared = 0;
-    for seed in 0..150 {
+    for seed in 0..600 {
         let mut problem = problem(seed);
         flip(&mut problem, &mut Random::new(seed), 1 + seed as usize % 3);
         let limits = Limits {
