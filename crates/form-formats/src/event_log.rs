@@ -449,8 +449,8 @@ mod tests {
         let steps = r#""steps":[["red(o0)"],["at(o1, o2)"],["Pack__it_"],["goal"]]"#;
         assert!(log.to_jsonl().contains(steps), "{}", log.to_jsonl());
         assert_eq!(
-            log.notes,
-            ["the activity `Pack (it)` is called `Pack__it_`: it is no atom"]
+            log.notes[0],
+            "the activity `Pack (it)` is called `Pack__it_`: it is no atom"
         );
         let with = EventLogOptions {
             objects: vec!["order".to_owned()],

@@ -5,6 +5,7 @@
 //! states against misjudged traces by description length ([`description`]).
 
 mod description;
+mod packing;
 mod soft_cegis;
 mod tolerance;
 
@@ -391,7 +392,8 @@ impl<'a> Search<'a> {
         let start = Instant::now();
         // What fewer states achieve, more achieve too.
         let known = (self.levels[..open.states - 1].last()).map(|level| level.fewest_misjudged);
-        let mut fewest = open.cegis.fewest(self.problem, known, tolerated, budget);
+        let (cegis, limits) = (&mut open.cegis, &self.budget);
+        let mut fewest = cegis.fewest(self.problem, known, tolerated, budget, limits);
         let level = &mut self.levels[open.states - 1];
         let own = open.cegis.best.as_ref().map(|(weight, _)| *weight);
         level.fewest_misjudged =
@@ -420,7 +422,8 @@ impl<'a> Search<'a> {
     ) -> Fewest {
         let start = Instant::now();
         open.cegis.begin_within(self.problem, cost);
-        let fewest = open.cegis.fewest(self.problem, None, tolerated, budget);
+        let (cegis, limits) = (&mut open.cegis, &self.budget);
+        let fewest = cegis.fewest(self.problem, None, tolerated, budget, limits);
         self.count(open, start);
         fewest
     }
