@@ -325,6 +325,9 @@ impl SoftCegis {
         self.encoding.extend(&self.tree, observations);
         let known = self.misjudged.get(&prefix.trace).copied();
         let misjudged = known.unwrap_or_else(|| self.new_soft(problem, prefix.trace));
+        if !self.encoding.has_node(node) {
+            return;
+        }
         self.bound.insert((prefix.trace, prefix.length));
         self.encoding.expect(node, prefix.kind, misjudged);
         if prefix.kind != Kind::Incomplete {
