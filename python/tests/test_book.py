@@ -93,3 +93,31 @@ def test_the_blocks_of(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         # The next page begins without this one's cluster.
         if "ray" in sys.modules:
             sys.modules["ray"].shutdown()
+
+
+def test_the_script_for_elections_reads_their_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Executions as the page describes them, invented: messages and other events, with a result, without one, and without messages."""
+    executions = {
+        "run1": ("result = SUCCESS", [(2, 0, 2, "LOOKING"), (0, 2, 2, "FOLLOWING")]),
+        "run2": ("time = 7\nresult = FAILURE\nsteps = 3", [(1, 0, 1, "LEADING")]),
+        "run3": ("time = 9", [(1, 0, 1, "LOOKING")]),
+        "run4": ("result = SUCCESS", []),
+    }
+    for name, (statistics, messages) in executions.items():
+        folder = tmp_path / "pctcp-d2-nocrash" / name
+        folder.mkdir(parents=True)
+        (folder / "statistics").write_text(statistics + "\n")
+        lines = ["NodeCrashEvent{id=1, nodeId=2}"]
+        for number, (sender, to, leader, state) in enumerate(messages, 2):
+            vote = f"from={sender}, to={to}, leader={leader}, state={state}"
+            lines.append(f"MessageEvent{{id={number}, predecessors=[1, 2], {vote}, zxid=0, electionEpoch=1, peerEpoch=0}}")
+        (folder / "execution").write_text("\n".join(lines) + "\n")
+    monkeypatch.chdir(tmp_path)
+    [(_, block)] = blocks((ROOT / "book/src/guides/real_traces.md").read_text())
+    exec(compile(block, "real_traces.md", "exec"), {})
+    assert (tmp_path / "elections.csv").read_text().splitlines() == [
+        "case,activity,from,to,leader,outcome",
+        "run1,looking,n2,n0,n2,SUCCESS",
+        "run1,following,n0,n2,n2,SUCCESS",
+        "run2,leading,n1,n0,n1,FAILURE",
+    ]

@@ -1,5 +1,6 @@
 //! `form check`: is the machine deterministic and without dead parts, and is it consistent with the traces?
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -17,12 +18,13 @@ use crate::{Answer, input, output};
 ///
 /// Two edges of a state that can hold together are reported with a buffer on which they do; declaration order decides between them.
 /// The first trace that the machine is inconsistent with is explained step by step, and all of them are listed; the exit code is then 1.
+/// It is 1, too, for a machine that no run leads to acceptance.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  form check examples/all_yellow.form examples/all_yellow.jsonl\n  form check green-but-one --strict"
 )]
 pub struct Args {
-    /// The machine: .form, .json, a .txt of the reference code or of Toro Icarte, or a task (see `form tasks`)
+    /// The machine: .form, .json, a .txt of the reference code or of Toro Icarte, a task (see `form tasks`), or a machine in one line
     machine: PathBuf,
     /// Trace files (JSON Lines, .gz too)
     traces: Vec<PathBuf>,
@@ -72,20 +74,25 @@ pub fn run(args: &Args) -> Result<Answer> {
     for path in &args.traces {
         replay.add(&bound, input::trace_file(path)?)?;
     }
+    let places = replay.misjudged.iter().map(|one| (&*one.file, one.line));
+    let ids = input::trace_ids(&args.traces, places);
     if args.json {
-        output::print_json(&to_json(&bound, &findings, &replay))?;
+        output::print_json(&to_json(&bound, &findings, &replay, &ids))?;
     } else {
         output::print(&to_text(&bound, &findings, source))?;
         if !args.traces.is_empty() {
-            output::print(&replay_text(&bound, &replay))?;
+            output::print(&replay_text(&bound, &replay, &ids))?;
         }
     }
+    let never_accepts = findings.cannot_accept.contains(&bound.machine().initial());
     let warned = !findings.is_clean() || !bound.machine().edges_without_positive_atom().is_empty();
-    Ok(if replay.disagreements > 0 || args.strict && warned {
-        Answer::No
-    } else {
-        Answer::Yes
-    })
+    Ok(
+        if replay.disagreements > 0 || never_accepts || args.strict && warned {
+            Answer::No
+        } else {
+            Answer::Yes
+        },
+    )
 }
 
 fn to_text(bound: &BoundMachine, findings: &Findings, source: Source) -> String {
@@ -155,7 +162,12 @@ fn to_text(bound: &BoundMachine, findings: &Findings, source: Source) -> String 
             ""
         };
         let name = machine.state_name(*state);
-        line(format!("  warning: no run accepts from {name}{why}"));
+        match *state == machine.initial() {
+            true => line(format!(
+                "  the machine never accepts: no run from {name} does{why}"
+            )),
+            false => line(format!("  warning: no run accepts from {name}{why}")),
+        }
     }
     for question in &findings.undecided {
         line(format!(
@@ -190,7 +202,16 @@ fn why(reason: NeverFires) -> &'static str {
     }
 }
 
-fn replay_text(bound: &BoundMachine, replay: &Replay) -> String {
+/// What traces are called, by file and line.
+type Ids = BTreeMap<(String, usize), String>;
+
+/// A trace's own name behind its place, if it has one.
+fn called(ids: &Ids, file: &str, line: usize) -> String {
+    let id = ids.get(&(file.to_owned(), line));
+    id.map_or_else(String::new, |id| format!(" (id {id})"))
+}
+
+fn replay_text(bound: &BoundMachine, replay: &Replay, ids: &Ids) -> String {
     let [goal, dead_end, incomplete] = replay.traces;
     let mut text = format!(
         "{} ({goal} goal, {dead_end} dead-end, {incomplete} incomplete), {}\n",
@@ -206,7 +227,7 @@ fn replay_text(bound: &BoundMachine, replay: &Replay) -> String {
                 "  inconsistent with {} of them; the first:",
                 replay.disagreements
             );
-            text.push_str(&explanation(bound, first));
+            text.push_str(&explanation(bound, first, ids));
             if replay.misjudged.len() > 1 {
                 text.push_str("  all of them:\n");
             }
@@ -217,9 +238,10 @@ fn replay_text(bound: &BoundMachine, replay: &Replay) -> String {
             {
                 let _ = writeln!(
                     text,
-                    "    {}:{}: {} trace of {}; {}",
+                    "    {}:{}{}: {} trace of {}; {}",
                     one.file,
                     one.line,
+                    called(ids, &one.file, one.line),
                     article(one.kind),
                     count(one.observations, "observation"),
                     verdict(one.disagreement, one.observations),
@@ -230,7 +252,7 @@ fn replay_text(bound: &BoundMachine, replay: &Replay) -> String {
     text
 }
 
-fn explanation(bound: &BoundMachine, first: &Counterexample) -> String {
+fn explanation(bound: &BoundMachine, first: &Counterexample, ids: &Ids) -> String {
     let Counterexample {
         file,
         line,
@@ -242,7 +264,8 @@ fn explanation(bound: &BoundMachine, first: &Counterexample) -> String {
         .last()
         .map_or(bound.machine().initial(), |step| step.to);
     let mut text = format!(
-        "{file}:{line}: {} trace of {}; {} (in {})\n",
+        "{file}:{line}{}: {} trace of {}; {} (in {})\n",
+        called(ids, file, *line),
         article(trace.kind()),
         count(trace.steps().len(), "observation"),
         verdict(*disagreement, trace.steps().len()),
@@ -330,7 +353,12 @@ fn verdict(disagreement: Disagreement, length: usize) -> String {
     }
 }
 
-fn to_json(bound: &BoundMachine, findings: &Findings, replay: &Replay) -> serde_json::Value {
+fn to_json(
+    bound: &BoundMachine,
+    findings: &Findings,
+    replay: &Replay,
+    ids: &Ids,
+) -> serde_json::Value {
     let machine = bound.machine();
     let name = |state: &form_core::StateId| machine.state_name(*state).to_owned();
     let edge = |id: EdgeId| {
@@ -396,6 +424,7 @@ fn to_json(bound: &BoundMachine, findings: &Findings, replay: &Replay) -> serde_
         "disagreements": replay.misjudged.iter().map(|one| json!({
             "file": &*one.file,
             "line": one.line,
+            "id": ids.get(&(one.file.to_string(), one.line)),
             "kind": one.kind.as_str(),
             "after": one.disagreement.after,
             "expected": one.disagreement.expected.as_str(),

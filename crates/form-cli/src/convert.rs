@@ -42,7 +42,8 @@ pub struct Args {
     /// Of an event log: the case of an event [default: `case`; in .xes the name of the trace]
     #[arg(long, value_name = "COLUMN")]
     case: Option<String>,
-    /// Of an event log: the activity [default: `activity`; in .xes the name of the event]
+    /// Of an event log: the activity; one such as `pack(o17)` is an atom with its objects, unless --object is given
+    /// [default: `activity`; in .xes the name of the event]
     #[arg(long, value_name = "COLUMN")]
     activity: Option<String>,
     /// Of an event log: an object of the event; several give the atom several arguments

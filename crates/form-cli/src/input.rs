@@ -1,6 +1,6 @@
 //! Reading the input of commands: machines in any format, signatures, trace files, durations and numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{IsTerminal, Read, Stdin};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use form_core::{BoundMachine, Edge, Machine, Signature, Snippet, TraceFile, read_signature};
-use form_env::Task;
+use form_env::{Task, builtin_tasks};
 use form_formats::{Converted, MachineFormat, ToroIcarteOptions, read_machine};
 use form_lab::cannot;
 use tempfile::NamedTempFile;
 
 use crate::output;
 
-/// The machine of a file in any format (`.form`, JSON, LTLf or a foreign one), or of a task.
+/// The machine of a file in any format (`.form`, JSON, LTLf or a foreign one), of a task, or typed in one line.
 pub fn machine(path: &Path) -> Result<Machine> {
     let (machine, notes) = machine_with_notes(path, &ToroIcarteOptions::default())?;
     for note in notes {
@@ -33,6 +33,17 @@ pub fn machine_with_notes(
 ) -> Result<(Machine, Vec<String>)> {
     if let Some(task) = task(path)? {
         return Ok((task.description().machine.clone(), Vec::new()));
+    }
+    if let Some(line) = typed(path) {
+        return Ok((typed_machine(line)?, Vec::new()));
+    }
+    if !is_machine_file(path)
+        && let Some(name) = path.to_str().and_then(nearest_task)
+    {
+        bail!(
+            "there is no file and no task `{}`: is `{name}` meant?",
+            path.display()
+        );
     }
     let text = text(path)?;
     let format = match path.extension() {
@@ -54,6 +65,80 @@ pub fn machine_with_notes(
         machine = machine.clone().renamed(&name).unwrap_or(machine);
     }
     Ok((machine, notes))
+}
+
+/// A machine that is typed in one line in place of a file: what is no name of a file, and has a blank, `;` or `(` in it.
+fn typed(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    let is_line = text.contains([' ', ';', '(']) && !is_machine_file(path);
+    is_line.then_some(text)
+}
+
+/// Whether an argument names a file: it is there, or has the extension of one.
+pub fn is_machine_file(path: &Path) -> bool {
+    let known = ["form", "json", "txt", "ltlf", "toml"];
+    let extension = path.extension().and_then(|end| end.to_str());
+    is_standard_input(path) || path.exists() || extension.is_some_and(|end| known.contains(&end))
+}
+
+/// The machine of one line.
+pub fn typed_machine(line: &str) -> Result<Machine> {
+    let unknown = || format!("`{line}` is neither a file nor a task (`form tasks` lists them)");
+    match (Machine::from_line(line), nearest_task(line)) {
+        (Err(_), Some(name)) => bail!("{}: is `{name}` meant?", unknown()),
+        (machine, _) => {
+            machine.with_context(|| format!("{}, and not a machine in one line", unknown()))
+        }
+    }
+}
+
+/// The built-in task that a mistyped name is likely to mean.
+pub fn nearest_task(name: &str) -> Option<String> {
+    let (name, most) = (name.to_lowercase(), name.chars().count() / 3);
+    let names = builtin_tasks()
+        .into_iter()
+        .map(|task| task.name().to_owned());
+    let near = names.map(|known| (distance(&name, &known), known));
+    near.filter(|(distance, _)| *distance <= most)
+        .min()
+        .map(|(_, known)| known)
+}
+
+/// The number of letters to insert, delete or replace (Levenshtein 1966).
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, letter) in one.chars().enumerate() {
+        let mut before = std::mem::replace(&mut row[0], i + 1);
+        for (j, wanted) in other.iter().enumerate() {
+            let replaced = before + usize::from(letter != *wanted);
+            before = row[j + 1];
+            row[j + 1] = replaced.min(before + 1).min(row[j] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+/// The fields `id` of the traces in these lines of files, by name of the file; none of input that cannot be read again.
+pub fn trace_ids<'a>(
+    paths: &[PathBuf],
+    places: impl IntoIterator<Item = (&'a str, usize)>,
+) -> BTreeMap<(String, usize), String> {
+    let mut lines: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for (file, line) in places {
+        lines.entry(file).or_default().insert(line);
+    }
+    let mut ids = BTreeMap::new();
+    for path in paths {
+        let name = name(path);
+        let Some(lines) = lines.get(name.as_str()) else {
+            continue;
+        };
+        let found = trace_file(path).and_then(|file| Ok(file.ids(lines)?));
+        let found = found.unwrap_or_default().into_iter();
+        ids.extend(found.map(|(line, id)| ((name.clone(), line), id)));
+    }
+    ids
 }
 
 /// A task in place of a machine or a signature: a task file, or a built-in task unless a file has its name.

@@ -17,8 +17,8 @@ use clap::ValueEnum;
 use form_core::{Dataset, Origin, Signature, Trace};
 use form_learn::asp::{learn_with_clingo, learn_with_ilasp, to_asp, to_ilasp};
 use form_learn::{
-    Explanation, LearnOutcome, Learner, Learnt, Lifting, Limits, Options, Round, StopReason,
-    Tolerance, TolerantOutcome, lift, unlift,
+    Explanation, LearnOutcome, Learner, Lifting, Limits, Options, Round, StopReason, Tolerance,
+    TolerantOutcome, lift,
 };
 
 use self::progress::with_progress;
@@ -252,7 +252,7 @@ pub fn run(args: &Args) -> Result<Answer> {
         result.cross_validation = cross_validation::run(args, problem, folds, &result)?;
     }
     if args.lifted {
-        result.outcome = unlifted(result.outcome)?;
+        result.outcome = result.outcome.unlifted()?;
     }
     let answer = report::print(args, &data, &result)?;
     if args.tolerate.is_none() && args.solver == Solver::Sat && !args.json {
@@ -310,29 +310,6 @@ fn owned(data: &Dataset) -> Result<Dataset> {
         owned.add(origin, trace.clone());
     }
     Ok(owned)
-}
-
-/// The machine over the original predicates.
-fn unlifted(outcome: LearnOutcome) -> Result<LearnOutcome> {
-    let original = |learnt: Learnt| -> Result<Learnt> {
-        let machine = unlift(&learnt.machine)?;
-        Ok(Learnt { machine, ..learnt })
-    };
-    Ok(match outcome {
-        LearnOutcome::Minimal(learnt) => LearnOutcome::Minimal(original(learnt)?),
-        LearnOutcome::Stopped {
-            reason,
-            at_least_states,
-            at_least_cost,
-            best,
-        } => LearnOutcome::Stopped {
-            reason,
-            at_least_states,
-            at_least_cost,
-            best: best.map(original).transpose()?,
-        },
-        contradictory @ LearnOutcome::Contradictory(_) => contradictory,
-    })
 }
 
 /// The learner for a data set.

@@ -174,7 +174,14 @@ fn world(args: &Args) -> Result<Task> {
     };
     match (&args.world, of_task) {
         (None, Some(task)) => Ok(task),
-        (None, None) => world_for(&machine),
+        (None, None) => {
+            world_for(&machine).map_err(|error| match input::nearest_task(&args.task) {
+                Some(name) => {
+                    error.context(format!("`{}` is no task: is `{name}` meant?", args.task))
+                }
+                None => error,
+            })
+        }
         (Some(name), _) => {
             let world = Task::find(name).context("--world")?;
             world.with_machine(machine).map_err(|error| {
@@ -190,20 +197,12 @@ fn world(args: &Args) -> Result<Task> {
     }
 }
 
-/// A machine file, or a machine in one line.
+/// A machine file, or a machine in one line, which may be a single atom.
 fn machine(text: &str) -> Result<Machine> {
-    let path = Path::new(text);
-    let is_file = path.extension().is_some_and(|end| {
-        ["form", "json", "txt"]
-            .iter()
-            .any(|known| end == OsStr::new(known))
-    });
-    if is_file || path.exists() || text == "-" {
-        return input::machine(path);
+    match input::is_machine_file(Path::new(text)) {
+        true => input::machine(Path::new(text)),
+        false => input::typed_machine(text),
     }
-    Machine::from_line(text).with_context(|| {
-        format!("`{text}` is neither a file nor a task (`form tasks` lists them), and not a machine in one line")
-    })
 }
 
 /// The answer "no": nothing can complete the task.

@@ -14,10 +14,11 @@ use crate::{Answer, output};
 /// List the built-in tasks, or show one with its machine
 ///
 /// A task has a goal, a room, observable atoms and a machine. The name of a task file ends in .toml; mistakes in it are shown with
-/// their place.
+/// their place. A file may give several numbers of checkpoints, `yellow = [2, 3, 4]`: each map has one of them, and `forall` ranges over
+/// the objects of the map.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  form tasks\n  form tasks green-but-one\n  form tasks examples/two_rooms.toml\n  form tasks all-yellow --toml\n  form tasks all-yellow --machine"
+    after_help = "Examples:\n  form tasks\n  form tasks green-but-one\n  form tasks examples/two_rooms.toml\n  form tasks examples/all_yellow_mixed.toml\n  form tasks all-yellow --toml\n  form tasks all-yellow --machine"
 )]
 pub struct Args {
     /// The task to show: a name, or a task file that ends in .toml
@@ -66,7 +67,13 @@ pub fn run(args: &Args) -> Result<Answer> {
 fn to_json(task: &Task) -> Value {
     let description = task.description();
     let checkpoints: serde_json::Map<String, Value> = (description.checkpoints.iter())
-        .map(|(colour, count)| (colour.to_string(), json!(count)))
+        .map(|(colour, counts)| {
+            let counts = match counts.numbers() {
+                [one] => json!(one),
+                several => json!(several),
+            };
+            (colour.to_string(), counts)
+        })
         .collect();
     let atoms = task.signature().atoms().iter();
     json!({
@@ -92,8 +99,8 @@ fn names(colours: &BTreeSet<Colour>) -> Vec<&'static str> {
 fn describe(task: &Task) -> Result<String> {
     let description = task.description();
     let colours: Vec<String> = (description.checkpoints.iter())
-        .filter(|(_, count)| **count > 0)
-        .map(|(colour, count)| format!("{count} {colour}"))
+        .filter(|(_, counts)| counts.most() > 0)
+        .map(|(colour, counts)| format!("{counts} {colour}"))
         .collect();
     let mut things = if colours.is_empty() {
         "no checkpoints".to_owned()

@@ -45,6 +45,7 @@ pub use plan::label_map::LabelMap;
 pub use plan::planner::{Plan, Planner};
 pub use tasks::builtin::{builtin_tasks, paper_tasks};
 pub use tasks::maps::{Maps, Split, Starts};
+pub use tasks::object_sets::Counts;
 pub use tasks::situations::{Next, Situations};
 pub use tasks::solution::{Shortest, shortest, solution};
 pub use tasks::task::{Task, TaskDescription};

@@ -1,7 +1,8 @@
 //! Event logs as traces: CSV with one event per row, and XES (IEEE 1849), the format of process mining.
 //!
 //! The events of one case, in the order of the file, are one trace. An event becomes the atom of its activity over its objects:
-//! `Pack item`, with the object `order 17`, is `Pack_item(order_17)`. How a case ended is read from a column or attribute.
+//! `Pack item`, with the object `order 17`, is `Pack_item(order_17)`. Where no columns of objects are named, an activity that is an atom
+//! already, as `pack(o17)`, stays as it is. How a case ended is read from a column or attribute.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,7 +17,7 @@ pub struct EventLogOptions {
     pub case: String,
     /// The activity.
     pub activity: String,
-    /// The objects of the event; empty values are left out.
+    /// The objects of the event; empty values are left out. Without any, an activity such as `pack(o17)` has its objects.
     pub objects: Vec<String>,
     /// How the case ended: the last value that is not empty counts.
     pub outcome: Option<String>,
@@ -101,7 +102,7 @@ pub fn read_csv_log(name: &str, text: &[u8], options: &EventLogOptions) -> Resul
             .add(value(case), value(activity), &objects, outcome.map(value))
             .map_err(|problem| fault(line(), problem))?;
     }
-    Ok(cases.finish())
+    cases.finish().map_err(|problem| fault(1, problem))
 }
 
 /// The line of a record, from 1. The reader's own count is one too low after Windows line ends.
@@ -187,7 +188,12 @@ pub fn read_xes_log(name: &str, text: &[u8], options: &EventLogOptions) -> Resul
             problem: "there is no `<trace>`: is this a XES file?".to_owned(),
         });
     }
-    Ok(cases.finish())
+    cases.finish().map_err(|problem| Error::Json {
+        file: name.to_owned(),
+        line: 1,
+        column: 1,
+        problem,
+    })
 }
 
 /// An open element of a XES file.
@@ -240,6 +246,8 @@ struct Cases<'a> {
     cases: Vec<(String, Vec<GroundAtom>, String)>,
     /// The names that were made from texts.
     names: HashMap<String, BTreeSet<String>>,
+    /// Activities that look like atoms and are none, or have objects of their own, with their names.
+    no_atoms: BTreeSet<(String, String)>,
 }
 
 impl<'a> Cases<'a> {
@@ -249,6 +257,7 @@ impl<'a> Cases<'a> {
             numbers: HashMap::new(),
             cases: Vec::new(),
             names: HashMap::new(),
+            no_atoms: BTreeSet::new(),
         }
     }
 
@@ -273,14 +282,21 @@ impl<'a> Cases<'a> {
         if activity.is_empty() {
             return Err(format!("the activity `{}` is empty", self.options.activity));
         }
-        let predicate = self.name(activity)?;
-        let objects = (objects.iter())
-            .filter(|object| !object.is_empty())
-            .map(|object| self.name(object))
-            .collect::<Result<Vec<_>, String>>()?;
-        self.cases[number]
-            .1
-            .push(GroundAtom::new(predicate, objects));
+        let atom = match written_atom(activity) {
+            Some(atom) if self.options.objects.is_empty() => atom,
+            _ => {
+                let predicate = self.name(activity)?;
+                if activity.contains('(') {
+                    (self.no_atoms).insert((activity.to_owned(), predicate.to_string()));
+                }
+                let objects = (objects.iter())
+                    .filter(|object| !object.is_empty())
+                    .map(|object| self.name(object))
+                    .collect::<Result<Vec<_>, String>>()?;
+                GroundAtom::new(predicate, objects)
+            }
+        };
+        self.cases[number].1.push(atom);
         if let Some(outcome) = outcome.filter(|outcome| !outcome.is_empty()) {
             outcome.clone_into(&mut self.cases[number].2);
         }
@@ -313,7 +329,40 @@ impl<'a> Cases<'a> {
         Ok(name)
     }
 
-    fn finish(self) -> EventLog {
+    /// Refuses outcomes that no case has: none means `goal`, or one has another case of letters. Notes that none means `dead-end`.
+    fn check_outcomes(&self) -> Result<Option<String>, String> {
+        let found: BTreeSet<&str> = (self.cases.iter())
+            .map(|(_, _, outcome)| outcome.as_str())
+            .filter(|outcome| !outcome.is_empty())
+            .collect();
+        let quoted = |list: &mut dyn Iterator<Item = &str>| -> String {
+            let quoted: Vec<String> = list.take(20).map(|one| format!("`{one}`")).collect();
+            quoted.join(", ")
+        };
+        for (means_goal, wanted) in [(true, &self.options.goal), (false, &self.options.dead_end)] {
+            if wanted.is_empty() || wanted.iter().any(|one| found.contains(one.as_str())) {
+                continue;
+            }
+            let named = quoted(&mut wanted.iter().map(String::as_str));
+            let mut like = (found.iter())
+                .filter(|known| wanted.iter().any(|one| one.eq_ignore_ascii_case(known)));
+            let what = if means_goal { "a goal" } else { "a dead end" };
+            let problem = format!("no case has the outcome {named}, which is to mean {what}");
+            return match like.next() {
+                Some(like) => Err(format!("{problem}: is `{like}` meant?")),
+                None if !means_goal => Ok(Some(problem)),
+                None if found.is_empty() => Err(format!("{problem}; no case has any outcome")),
+                None => Err(format!(
+                    "{problem}; there are {}",
+                    quoted(&mut found.into_iter())
+                )),
+            };
+        }
+        Ok(None)
+    }
+
+    fn finish(self) -> Result<EventLog, String> {
+        let no_dead_end = self.check_outcomes()?;
         let mut notes: Vec<String> = (self.names.iter())
             .filter(|(_, texts)| texts.len() > 1)
             .map(|(name, texts)| {
@@ -322,6 +371,15 @@ impl<'a> Cases<'a> {
             })
             .collect();
         notes.sort();
+        notes.extend(no_dead_end);
+        let no_atoms = self.no_atoms.iter().take(10);
+        notes.extend(no_atoms.map(|(activity, name)| {
+            let why = match written_atom(activity) {
+                Some(_) => "its objects are those of the named columns",
+                None => "it is no atom",
+            };
+            format!("the activity `{activity}` is called `{name}`: {why}")
+        }));
         let options = self.options;
         let mut others: BTreeSet<&String> = BTreeSet::new();
         let mut cases = Vec::new();
@@ -348,8 +406,15 @@ impl<'a> Cases<'a> {
                 others.join(", ")
             ));
         }
-        EventLog { cases, notes }
+        Ok(EventLog { cases, notes })
     }
+}
+
+/// The atom that an activity is, as `pack(o17)`, and not just a text with parentheses in it.
+fn written_atom(activity: &str) -> Option<GroundAtom> {
+    let atom = activity.parse::<GroundAtom>().ok()?;
+    let dense = |text: &str| text.replace(", ", ",");
+    (dense(&atom.to_string()) == dense(activity)).then_some(atom)
 }
 
 #[cfg(test)]
@@ -366,6 +431,65 @@ mod tests {
             goal: vec!["ok".to_owned()],
             dead_end: vec!["lost".to_owned()],
         }
+    }
+
+    /// An activity that is an atom stays one, unless columns of objects are named; what only looks like one gets a name, and a note.
+    #[test]
+    fn activities_may_be_atoms() {
+        let text =
+            "case,activity,order\n1,red(o0),x\n1,\"at(o1, o2)\",x\n1,Pack (it),x\n1,goal,x\n";
+        let without = EventLogOptions {
+            objects: Vec::new(),
+            outcome: None,
+            goal: Vec::new(),
+            dead_end: Vec::new(),
+            ..options()
+        };
+        let log = read_csv_log("log.csv", text.as_bytes(), &without).unwrap();
+        let steps = r#""steps":[["red(o0)"],["at(o1, o2)"],["Pack__it_"],["goal"]]"#;
+        assert!(log.to_jsonl().contains(steps), "{}", log.to_jsonl());
+        assert_eq!(
+            log.notes[0],
+            "the activity `Pack (it)` is called `Pack__it_`: it is no atom"
+        );
+        let with = EventLogOptions {
+            objects: vec!["order".to_owned()],
+            ..without
+        };
+        let log = read_csv_log("log.csv", text.as_bytes(), &with).unwrap();
+        assert!(log.to_jsonl().contains("red_o0_(x)"), "{}", log.to_jsonl());
+        let note = "the activity `red(o0)` is called `red_o0_`: its objects are those of the named columns";
+        assert!(log.notes.iter().any(|one| one == note), "{:?}", log.notes);
+    }
+
+    #[test]
+    fn outcomes_that_no_case_has_are_told() {
+        let read = |goal: &str, dead_end: &str, end: &str| {
+            let text = format!("case,activity,order,outcome\n1,pay,o1,{end}\n");
+            let options = EventLogOptions {
+                goal: vec![goal.to_owned()],
+                dead_end: vec![dead_end.to_owned()],
+                ..options()
+            };
+            let log = read_csv_log("log.csv", text.as_bytes(), &options);
+            log.map(|log| log.notes).map_err(|error| error.to_string())
+        };
+        let error = |goal, dead_end, end| read(goal, dead_end, end).unwrap_err();
+        let wrong_case = error("OK", "lost", "ok");
+        assert!(
+            wrong_case.contains("no case has the outcome `OK`"),
+            "{wrong_case}"
+        );
+        assert!(wrong_case.contains("is `ok` meant?"), "{wrong_case}");
+        assert!(error("ok", "OPEN", "open").contains("there are `open`"));
+        assert!(error("ok", "lost", "").contains("no case has any outcome"));
+        // A log without losses is no mistake.
+        let notes = read("ok", "lost", "ok").unwrap();
+        assert_eq!(
+            notes,
+            ["no case has the outcome `lost`, which is to mean a dead end"]
+        );
+        assert!(read("ok", "OK", "ok").is_err_and(|error| error.contains("`ok` meant")));
     }
 
     #[test]

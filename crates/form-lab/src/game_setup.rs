@@ -18,13 +18,21 @@ pub(crate) fn assignment<W: Worlds>(
     if roles == AssignmentMode::Unaided {
         return Ok(AgentAssignment::unaided(worlds.signature(), worlds.spec())?);
     }
-    let bound = machine.bind(worlds.signature()).with_context(|| {
+    let misfit = || {
         format!(
             "the machine {} does not fit what can be observed in the task {}",
             machine.name(),
             config.task
         )
-    })?;
+    };
+    let bound = machine.bind(worlds.signature()).with_context(misfit)?;
+    // It must know no objects but those of all episodes.
+    if let Some(shared) = worlds.shared_signature() {
+        let shared = machine.bind(&worlds.signature().restricted(shared));
+        shared
+            .context("on the maps with the fewest objects")
+            .with_context(misfit)?;
+    }
     (machine.step_mode()).must_be(
         worlds.step_mode(),
         &format!("the machine {}", machine.name()),

@@ -2,15 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use form_core::{Signature, Trace};
+use form_core::{AtomSet, Name, Signature, Trace};
 
 use crate::above::Above;
 use crate::budget::Budget;
 use crate::effort::Effort;
 use crate::error::Result;
-use crate::lifted::lifted_vocabulary;
+use crate::lifted::{is_replacement, lifted_vocabulary};
 use crate::options::{Limits, Options};
 use crate::outcome::{LearnOutcome, Learnt, Round, StopReason};
+use crate::own_signatures::OwnSignatures;
 use crate::problem::Problem;
 use crate::search::Search;
 use crate::traces::TraceSet;
@@ -37,6 +38,8 @@ use crate::vocabulary::vocabulary;
 /// ```
 pub struct Learner {
     problem: Problem,
+    /// How traces are lifted as they are added, if they have signatures of their own.
+    own: Option<OwnSignatures>,
     /// Lower bound: no machine with fewer states is consistent.
     states: usize,
     /// The search for a machine with that many.
@@ -61,6 +64,7 @@ impl Learner {
                 vocabulary: vocabulary(signature, options).unwrap_or_default(),
                 traces: TraceSet::default(),
             },
+            own: None,
             states: 1,
             search: None,
             above: Above::default(),
@@ -75,8 +79,37 @@ impl Learner {
     pub fn lifted(signature: &Signature, options: &Options) -> Self {
         let mut learner = Self::new(&Signature::default(), options);
         learner.problem.signature = signature.clone();
-        learner.problem.vocabulary = lifted_vocabulary(signature, options.first_order);
+        let named = |name: &Name| !is_replacement(name.as_str());
+        learner.problem.vocabulary = lifted_vocabulary(signature, options.first_order, named);
         learner
+    }
+
+    /// A learner for traces that have a part of the signature as their own: `forall` ranges over that part. Edges name only constants of
+    /// `shared`, the atoms that every trace has.
+    ///
+    /// ```
+    /// use form_core::{AtomSet, Kind, Signature, Trace};
+    /// use form_learn::{Learner, Limits, Options};
+    /// let signature = Signature::parse(["paid(o1)", "paid(o2)"])?;
+    /// let [one, two] = ["paid(o1)", "paid(o2)"].map(|atom| signature.observation([atom]).unwrap());
+    /// let mut learner = Learner::with_own_signatures(&signature, &one, &Options::default())?;
+    /// learner.add(&Trace::new(Kind::Goal, [one.clone()]).with_signature(one.clone()));
+    /// learner.add(&Trace::new(Kind::Incomplete, [one.clone()]).with_signature(one.union(&two)));
+    /// let outcome = learner.learn(&Limits::default())?;
+    /// assert!(outcome.learnt().unwrap().machine.to_string().contains("forall X. paid(X)"));
+    /// # Ok::<(), form_learn::Error>(())
+    /// ```
+    pub fn with_own_signatures(
+        signature: &Signature,
+        shared: &AtomSet,
+        options: &Options,
+    ) -> Result<Self> {
+        let own = OwnSignatures::new(signature, shared)?;
+        let mut learner = Self::new(&Signature::default(), options);
+        learner.problem.signature = own.signature.clone();
+        learner.problem.vocabulary = own.vocabulary(options);
+        learner.own = Some(own);
+        Ok(learner)
     }
 
     /// Adds a trace; its number, or `None` for a duplicate. The machine observes every step if the traces have every step; traces of
@@ -88,7 +121,10 @@ impl Learner {
     /// Adds a trace that was observed `weight` times; its number, or `None` for a duplicate. Weights matter only where traces may
     /// be misjudged: see [`learn_tolerant`](Learner::learn_tolerant).
     pub fn add_weighted(&mut self, trace: &Trace, weight: u64) -> Option<usize> {
-        self.problem.traces.add(trace, weight)
+        match &self.own {
+            Some(own) => self.problem.traces.add(&own.lift(trace), weight),
+            None => self.problem.traces.add(trace, weight),
+        }
     }
 
     /// The number of distinct traces.
@@ -121,8 +157,21 @@ impl Learner {
         &self.problem
     }
 
+    /// An outcome over the atoms of the traces as they were added.
+    pub(crate) fn named(&self, outcome: LearnOutcome) -> Result<LearnOutcome> {
+        match &self.own {
+            Some(_) => outcome.unlifted(),
+            None => Ok(outcome),
+        }
+    }
+
     /// The smallest machine that is consistent with all traces added so far, or why there is none.
     pub fn learn(&mut self, limits: &Limits) -> Result<LearnOutcome> {
+        let outcome = self.learn_as_added(limits)?;
+        self.named(outcome)
+    }
+
+    fn learn_as_added(&mut self, limits: &Limits) -> Result<LearnOutcome> {
         self.problem.traces.expect_one_mode()?;
         let contradictions = self.problem.traces.contradictions();
         if !contradictions.is_empty() {

@@ -21,13 +21,14 @@ use form_core::{
 };
 
 use crate::error::{Error, Result};
+use crate::outcome::{LearnOutcome, Learnt};
 use crate::vocabulary::LearnableAtom;
 use crate::window::Window;
 
 /// The prefix of the predicates that `forall` is about.
-const ALL: &str = "all__";
+pub(crate) const ALL: &str = "all__";
 /// Stands for the objects of an empty range.
-const NOTHING: &str = "nothing__";
+pub(crate) const NOTHING: &str = "nothing__";
 
 /// Traces whose objects have lost their names.
 pub struct LiftedTraces {
@@ -75,7 +76,7 @@ enum Argument {
 type OwnAtom = (Name, Vec<Argument>);
 
 /// A predicate and its number of arguments.
-type Family = (Name, usize);
+pub(crate) type Family = (Name, usize);
 
 /// A trace over numbered objects.
 struct OwnTrace {
@@ -298,7 +299,7 @@ fn written(prefix: &str, (predicate, arguments): &OwnAtom) -> String {
 }
 
 /// Whether a constant stands for a numbered object, or for none.
-fn is_replacement(name: &str) -> bool {
+pub(crate) fn is_replacement(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let numbered = (name.strip_prefix('s')).and_then(|rest| rest.split_once('x'));
     name == NOTHING || numbered.is_some_and(|(sort, number)| is_number(sort) && is_number(number))
@@ -336,9 +337,13 @@ fn sorts(signature: &Signature) -> HashMap<(Name, usize, usize), usize> {
         .collect()
 }
 
-/// The atoms that edges are made of: quantified over all arguments, `exists` also over those that are not shared constants;
-/// propositions; and atoms over shared constants.
-pub(crate) fn lifted_vocabulary(signature: &Signature, first_order: bool) -> Vec<LearnableAtom> {
+/// The atoms that edges are made of: quantified over all arguments, `exists` also over those that are no `named` constants;
+/// propositions; and atoms over named constants.
+pub(crate) fn lifted_vocabulary(
+    signature: &Signature,
+    first_order: bool,
+    named: impl Fn(&Name) -> bool,
+) -> Vec<LearnableAtom> {
     let is_all = |atom: &GroundAtom| atom.predicate().as_str().starts_with(ALL);
     let mut patterns: BTreeSet<(bool, Name, Vec<Term>)> = BTreeSet::new();
     for atom in signature.atoms().iter().filter(|_| first_order) {
@@ -347,9 +352,9 @@ pub(crate) fn lifted_vocabulary(signature: &Signature, first_order: bool) -> Vec
         let pattern = |terms| (is_all(atom), atom.predicate().clone(), terms);
         patterns.insert(pattern(variables.collect()));
         if !is_all(atom) {
-            let terms = constants.map(|(i, constant)| match is_replacement(constant.as_str()) {
-                true => Term::Variable(i as u32),
-                false => Term::Constant(constant.clone()),
+            let terms = constants.map(|(i, constant)| match named(constant) {
+                true => Term::Constant(constant.clone()),
+                false => Term::Variable(i as u32),
             });
             patterns.insert(pattern(terms.collect()));
         }
@@ -373,8 +378,7 @@ pub(crate) fn lifted_vocabulary(signature: &Signature, first_order: bool) -> Vec
         }
     }
     for (id, atom) in signature.ids().zip(signature.atoms()) {
-        let named = |name: &Name| !is_replacement(name.as_str());
-        if !is_all(atom) && atom.constants().iter().all(named) {
+        if !is_all(atom) && atom.constants().iter().all(&named) {
             vocabulary.push(LearnableAtom {
                 atom: atom.clone().into(),
                 mask: AtomSet::from_iter([id]),
@@ -385,6 +389,31 @@ pub(crate) fn lifted_vocabulary(signature: &Signature, first_order: bool) -> Vec
         }
     }
     vocabulary
+}
+
+impl LearnOutcome {
+    /// The same outcome with the machine over the predicates of the original traces: see [`unlift`].
+    pub fn unlifted(self) -> Result<Self> {
+        let original = |learnt: Learnt| -> Result<Learnt> {
+            let machine = unlift(&learnt.machine)?;
+            Ok(Learnt { machine, ..learnt })
+        };
+        Ok(match self {
+            Self::Minimal(learnt) => Self::Minimal(original(learnt)?),
+            Self::Stopped {
+                reason,
+                at_least_states,
+                at_least_cost,
+                best,
+            } => Self::Stopped {
+                reason,
+                at_least_states,
+                at_least_cost,
+                best: best.map(original).transpose()?,
+            },
+            contradictory @ Self::Contradictory(_) => contradictory,
+        })
+    }
 }
 
 /// A machine that was learnt from lifted traces, over the predicates of the original ones.

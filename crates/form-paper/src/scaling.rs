@@ -84,7 +84,7 @@ impl Planned {
             name: format!("{states}-states-{objects}-objects-{side}"),
             about: String::new(),
             room,
-            checkpoints: BTreeMap::from(Colour::ALL.map(|colour| (colour, objects))),
+            checkpoints: BTreeMap::from(Colour::ALL.map(|colour| (colour, objects.into()))),
             keys: BTreeSet::new(),
             doors: BTreeSet::new(),
             lava: 0,

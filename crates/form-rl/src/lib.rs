@@ -65,7 +65,7 @@ pub use reach_avoid::policy::{ActionValues, PolicyOrigin, ReachAvoidPolicy};
 pub use reach_avoid::sub_tasks::{SubTask, SubTasks};
 pub use rollout::game::{Collected, Game};
 pub use rollout::game_config::{Choice, Credit, Episode, GameConfig};
-pub use rollout::label_noise::{LabelNoise, WrongLabels};
+pub use rollout::label_noise::{LabelNoise, WrongLabels, observable};
 pub use rollout::play::{PlayConfig, PlayProgress};
 pub use rollout::player::Player;
 pub use speed::Workload;

@@ -37,7 +37,7 @@ pub fn print(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
             text += &rounds_to_text(&result.rounds);
         }
         if let Some(learnt) = &result.tolerant {
-            text += &tolerance::to_text(data, learnt);
+            text += &tolerance::to_text(data, learnt, &args.traces);
         }
         if let Some(held_out) = &result.held_out {
             text += &held_out.to_text();
@@ -143,7 +143,7 @@ fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json:
         })).collect::<Vec<_>>(),
     });
     if let Some(learnt) = &result.tolerant {
-        tolerance::add_json(&mut value, data, learnt);
+        tolerance::add_json(&mut value, data, learnt, &args.traces);
     }
     if let Some(held_out) = &result.held_out {
         value["holdout"] = held_out.to_json();

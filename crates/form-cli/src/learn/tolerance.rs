@@ -1,9 +1,13 @@
 //! `form learn --tolerate`: how many traces may be misjudged, the table of states and misjudged traces, and the suspects.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use form_core::{Dataset, Kind, Origin};
-use form_learn::{Level, TolerantOutcome};
+use form_learn::{Level, OtherSuspects, Suspect, TolerantOutcome};
 use serde_json::{Value, json};
 
+use crate::input;
 use crate::output::count;
 
 /// Reads a percentage such as `20%`, between 0 and 100, as a share.
@@ -36,12 +40,14 @@ struct SuspectLine {
     expected: Kind,
     after: usize,
     observations: usize,
+    /// What the trace is called in its file.
+    id: Option<String>,
 }
 
-/// The suspects line by line, duplicates included.
-fn suspects(data: &Dataset, learnt: &TolerantOutcome) -> Vec<SuspectLine> {
+/// The suspects line by line, duplicates included. `files` are those of the data, to look up what traces are called.
+fn suspects(data: &Dataset, suspects: &[Suspect], files: &[PathBuf]) -> Vec<SuspectLine> {
     let mut lines = Vec::new();
-    for suspect in &learnt.suspects {
+    for suspect in suspects {
         let (first, trace) = &data.traces()[suspect.trace];
         let again = (data.duplicates().iter()).filter(|(of, _)| of == first);
         for origin in std::iter::once(*first).chain(again.map(|(_, again)| *again)) {
@@ -51,15 +57,40 @@ fn suspects(data: &Dataset, learnt: &TolerantOutcome) -> Vec<SuspectLine> {
                 expected: suspect.expected,
                 after: suspect.after,
                 observations: trace.steps().len(),
+                id: None,
             });
         }
     }
     lines.sort_by_key(|line| line.origin);
+    let places = lines
+        .iter()
+        .map(|line| (data.file_name(line.origin), line.origin.line));
+    let mut ids: BTreeMap<(String, usize), String> = input::trace_ids(files, places);
+    for line in &mut lines {
+        line.id = ids.remove(&(data.file_name(line.origin).to_owned(), line.origin.line));
+    }
     lines
 }
 
+/// The lines that another machine of the same size misjudges and this one does not, and those for which it is the other way round.
+fn instead(data: &Dataset, learnt: &TolerantOutcome) -> Option<(Vec<String>, Vec<String>)> {
+    let OtherSuspects::Traces(others) = &learnt.others else {
+        return None;
+    };
+    let only = |these: &[Suspect], those: &[Suspect]| -> Vec<String> {
+        let is_in = |one: &Suspect| those.iter().any(|other| other.trace == one.trace);
+        let these: Vec<Suspect> = these.iter().filter(|one| !is_in(one)).copied().collect();
+        let lines = suspects(data, &these, &[]).into_iter();
+        lines
+            .map(|line| data.describe(line.origin).to_string())
+            .collect()
+    };
+    let (mine, theirs) = (&learnt.suspects, others);
+    Some((only(mine, theirs), only(theirs, mine)))
+}
+
 /// The table and the suspects, as comments of a machine file.
-pub fn to_text(data: &Dataset, learnt: &TolerantOutcome) -> String {
+pub fn to_text(data: &Dataset, learnt: &TolerantOutcome, files: &[PathBuf]) -> String {
     let auto = learnt.levels.iter().any(|level| level.bits.is_some());
     let mut text = match auto {
         true => "#\n# states  misjudged traces, and bits of the shortest description\n".to_owned(),
@@ -75,7 +106,7 @@ pub fn to_text(data: &Dataset, learnt: &TolerantOutcome) -> String {
         text += "# chosen by description length: every state, edge and literal takes log2(2 atoms + states + 3) bits,\n\
                  # m misjudged of n traces log2(n choose m) + m\n";
     }
-    let suspects = suspects(data, learnt);
+    let suspects = suspects(data, &learnt.suspects, files);
     text += &match suspects.len() {
         0 => "#\n# no suspects: every trace is judged as it says\n".to_owned(),
         number => format!("#\n# {}:\n", count(number, "suspect")),
@@ -90,9 +121,17 @@ pub fn to_text(data: &Dataset, learnt: &TolerantOutcome) -> String {
             ),
             false => String::new(),
         };
+        let id = line.id.map_or_else(String::new, |id| format!(" (id {id})"));
         text += &format!(
-            "#   {place}: {}, expected {}{when}\n",
+            "#   {place}{id}: {}, expected {}{when}\n",
             line.kind, line.expected
+        );
+    }
+    if let Some((mine, theirs)) = instead(data, learnt) {
+        text += &format!(
+            "# {} may be right and {} wrong just as well: another machine of this size says so\n",
+            mine.join(", "),
+            theirs.join(", ")
         );
     }
     text
@@ -116,21 +155,30 @@ pub fn misjudged(data: &Dataset, learnt: &TolerantOutcome) -> String {
 }
 
 /// Adds what is asked for with a tolerance to the JSON output.
-pub fn add_json(value: &mut Value, data: &Dataset, learnt: &TolerantOutcome) {
+pub fn add_json(value: &mut Value, data: &Dataset, learnt: &TolerantOutcome, files: &[PathBuf]) {
     // Without a machine nothing is judged.
     value["misjudged"] = (learnt.outcome.learnt()).map(|_| learnt.misjudged).into();
     value["tolerated"] = learnt.tolerated.into();
-    value["suspects"] = (suspects(data, learnt).into_iter())
+    value["suspects"] = (suspects(data, &learnt.suspects, files).into_iter())
         .map(|line| {
             json!({
                 "file": data.file_name(line.origin),
                 "line": line.origin.line,
+                "id": line.id,
                 "kind": line.kind.as_str(),
                 "expected": line.expected.as_str(),
                 "after": line.after,
             })
         })
         .collect();
+    // Nothing is known of others: null; others are not possible: an empty list.
+    value["other_suspects"] = match &learnt.others {
+        OtherSuspects::Unknown => Value::Null,
+        OtherSuspects::None => json!([]),
+        OtherSuspects::Traces(others) => (suspects(data, others, files).into_iter())
+            .map(|line| json!({ "file": data.file_name(line.origin), "line": line.origin.line, "id": line.id }))
+            .collect(),
+    };
     value["levels"] = (learnt.levels.iter())
         .map(|level| {
             json!({

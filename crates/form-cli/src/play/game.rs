@@ -1,5 +1,7 @@
 //! A game: a world, the machine that monitors it, and the trace so far.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use form_core::{BoundMachine, Machine, Monitor, Recorder, Signature, Step};
 use form_env::{Action, Environment, GridWorld};
@@ -8,7 +10,7 @@ use form_env::{Action, Environment, GridWorld};
 pub struct Game {
     world: GridWorld,
     map: u64,
-    machine: BoundMachine,
+    machine: Arc<BoundMachine>,
     monitor: Monitor,
     recorder: Recorder,
     reward: f64,
@@ -17,6 +19,7 @@ pub struct Game {
 impl Game {
     /// A game at the start of an episode on map number `map`.
     pub fn new(world: GridWorld, machine: BoundMachine, map: u64) -> Self {
+        let machine = Arc::new(machine);
         let monitor = Monitor::new(&machine);
         let mut game = Self {
             world: world.clone(),
@@ -32,6 +35,7 @@ impl Game {
 
     /// Starts an episode.
     pub fn begin(&mut self, world: GridWorld, map: u64) {
+        self.machine = world.task().bound_on(&self.machine, world.map());
         self.world = world;
         self.map = map;
         self.monitor.reset(&self.machine);

@@ -125,6 +125,51 @@ fn check_shows_an_overlap_with_its_witness() {
     assert_eq!(run("check good/red_goal.form --strict").code, Some(0));
 }
 
+/// Such a machine cannot be what was meant, with or without traces.
+#[test]
+fn check_says_no_to_a_machine_that_never_accepts() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "initial u0\naccept u_acc\nu0 -> u1 : a and not a\nu1 -> u_acc : b\n";
+    fs::write(folder.path().join("never.form"), text).unwrap();
+    let outcome = form(folder.path(), &["check", "never.form"]);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    let said = "the machine never accepts: no run from u0 does";
+    assert!(outcome.stdout.contains(said), "{}", outcome.stdout);
+}
+
+/// A machine in one line goes where a machine file does; a mistyped task is no file and no machine.
+#[test]
+fn machines_may_be_typed_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = form(folder.path(), &["show", "forall X. yellow(X); goal"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    assert!(shown.stdout.contains("2 states + accept, 2 edges"));
+    let checked = form(
+        folder.path(),
+        &[
+            "check",
+            "forall X. yellow(X); goal",
+            "--signature",
+            "all-yellow",
+        ],
+    );
+    assert_eq!(checked.code, Some(0), "{}", checked.stderr);
+    let same = form(
+        folder.path(),
+        &["diff", "forall X. yellow(X); goal", "all-yellow"],
+    );
+    assert_eq!(same.code, Some(0), "{}{}", same.stdout, same.stderr);
+    for (typed, word) in [
+        ("forall X. yellow(X; goal", "^"),
+        ("all-yelow", "is `all-yellow` meant?"),
+        ("nothing-like-it", "cannot open nothing-like-it"),
+    ] {
+        let wrong = form(folder.path(), &["check", typed]);
+        assert_eq!(wrong.code, Some(2));
+        assert!(wrong.stderr.contains(word), "{typed}: {}", wrong.stderr);
+    }
+}
+
 /// Without a signature made-up objects stand for any.
 #[test]
 fn check_needs_no_signature() {

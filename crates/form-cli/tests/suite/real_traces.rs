@@ -71,6 +71,60 @@ fn wrong_traces_are_named_by_line() {
     assert_eq!(one.code, Some(1), "{}", one.stdout);
 }
 
+/// A trace that has a field `id` is named by it, in the suspects and by `form check`.
+#[test]
+fn suspects_are_named_by_their_ids() {
+    let folder = folder();
+    let named = ORDERS.replace(
+        r#"{"kind":"goal","steps":[["shipped(o2)"]]}"#,
+        r#"{"kind":"goal","id":"order 17","steps":[["shipped(o2)"]]}"#,
+    );
+    fs::write(folder.path().join("orders.jsonl"), named).unwrap();
+    let learn = "learn orders.jsonl --lifted --tolerate 2 -o learnt.form";
+    let text = run(&folder, "learn orders.jsonl --lifted --tolerate 2").stdout;
+    for line in [7, 8] {
+        let suspect = format!("orders.jsonl:{line} (id order 17): goal, expected incomplete");
+        assert!(text.contains(&suspect), "{text}");
+    }
+    assert_eq!(run(&folder, learn).code, Some(0));
+    let check = run(&folder, "check learnt.form orders.jsonl");
+    assert_eq!(check.code, Some(1));
+    assert!(
+        check.stdout.contains("orders.jsonl:8 (id order 17): "),
+        "{}",
+        check.stdout
+    );
+    let json = run(&folder, "check learnt.form orders.jsonl --json").stdout;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["disagreements"][0]["id"], "order 17");
+}
+
+/// One edge cannot say both: either of the two lines may be wrong, and the report says so.
+#[test]
+fn other_suspects_are_named() {
+    let folder = folder();
+    let lines = [
+        r#"{"kind":"goal","steps":[["a"]]}"#,
+        r#"{"kind":"goal","steps":[["b"]]}"#,
+        r#"{"kind":"incomplete","steps":[["c"],["d"]]}"#,
+    ];
+    fs::write(folder.path().join("two.jsonl"), lines.join("\n")).unwrap();
+    let json = run(&folder, "learn two.jsonl --tolerate 1 --json").stdout;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (&json["states"], &json["misjudged"]),
+        (&1.into(), &1.into())
+    );
+    let line = |list: &str| json[list][0]["line"].as_u64().unwrap();
+    let mut both = [line("suspects"), line("other_suspects")];
+    both.sort_unstable();
+    assert_eq!(both, [1, 2], "{json}");
+    let text = run(&folder, "learn two.jsonl --tolerate 1").stdout;
+    assert!(text.contains("wrong just as well"), "{text}");
+    let text = run(&folder, "learn orders.jsonl --lifted --tolerate 2").stdout;
+    assert!(!text.contains("just as well"), "{text}");
+}
+
 #[test]
 fn bad_tolerances_are_errors() {
     let folder = folder();
@@ -247,6 +301,20 @@ fn event_logs_become_traces() {
         "{}",
         wrong.stderr
     );
+}
+
+/// Activities that are atoms stay atoms, and an outcome in the wrong case of letters is no silent "incomplete".
+#[test]
+fn mistakes_in_the_options_of_event_logs_are_told() {
+    let folder = folder();
+    let log = "case,activity,end\n1,red(o0),\n1,goal,ok\n";
+    fs::write(folder.path().join("log.csv"), log).unwrap();
+    let right = run(&folder, "convert log.csv - --outcome end --goal ok");
+    let expected = r#"{"id":"1","kind":"goal","steps":[["red(o0)"],["goal"]]}"#;
+    assert_eq!(right.stdout.trim(), expected, "{}", right.stderr);
+    let wrong = run(&folder, "convert log.csv - --outcome end --goal OK");
+    assert_eq!((wrong.code, wrong.stdout.as_str()), (Some(2), ""));
+    assert!(wrong.stderr.contains("is `ok` meant?"), "{}", wrong.stderr);
 }
 
 /// Traces with signatures of their own: `forall` ranges over each one's objects, and edges name what all have.

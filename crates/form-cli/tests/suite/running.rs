@@ -160,7 +160,16 @@ fn what_cannot_be_carried_out_is_said() {
         ),
         (&["yellow(o7)"], 2, &["yellow(o7)", "purple(o7)"]),
         (&["goal; blue("], 2, &["1:12", "^"]),
-        (&["all-yellows"], 2, &["neither a file nor a task"]),
+        (
+            &["all-yelow"],
+            2,
+            &["neither a file nor a task", "is `all-yellow` meant?"],
+        ),
+        (
+            &["no task-like name"],
+            2,
+            &["not a machine in one line", "^"],
+        ),
         (&["missing.form"], 2, &["missing.form"]),
         (
             &["blue(o4)", "--world", "tiny.toml"],

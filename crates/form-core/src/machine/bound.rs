@@ -111,6 +111,8 @@ impl Program {
 pub struct BoundMachine {
     machine: Arc<Machine>,
     signature: Arc<Signature>,
+    /// The atoms that can be observed, if these are not all of the signature.
+    own: Option<AtomSet>,
     program: Program,
     entries: Vec<Target>,
     /// Target and reward of each edge.
@@ -157,6 +159,15 @@ impl BoundMachine {
         Self::compiled(machine, signature, Some(own)).expect("it is bound to this signature")
     }
 
+    /// The machine [within](Self::within) these atoms, or itself where there are no other than those of the signature.
+    #[must_use]
+    pub fn restricted(self: &Arc<Self>, own: Option<&AtomSet>) -> Arc<Self> {
+        match own {
+            Some(own) => Arc::new(self.within(own)),
+            None => self.clone(),
+        }
+    }
+
     fn compiled(
         machine: Arc<Machine>,
         signature: Arc<Signature>,
@@ -200,6 +211,7 @@ impl BoundMachine {
             every_step: machine.step_mode() == StepMode::All,
             machine,
             signature,
+            own: own.cloned(),
             program,
             entries,
             outcomes,
@@ -224,6 +236,11 @@ impl BoundMachine {
     /// The signature it is bound to.
     pub fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    /// The atoms that can be observed, if these are not all of the signature: see [`within`](Self::within).
+    pub fn own_signature(&self) -> Option<&AtomSet> {
+        self.own.as_ref()
     }
 
     /// The edges out of a state, in declaration order.

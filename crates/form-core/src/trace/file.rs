@@ -1,6 +1,6 @@
 //! Trace files: JSON Lines, plain or gzipped, streamed in blocks of whole lines that all cores parse.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -247,6 +247,28 @@ impl TraceFile {
             |found| trace = trace.take().or(found),
         )?;
         Ok(trace)
+    }
+
+    /// What the traces of these lines are called by their field `id`, as far as they have one.
+    pub fn ids(mut self, lines: &BTreeSet<usize>) -> Result<BTreeMap<usize, String>> {
+        #[derive(serde::Deserialize)]
+        struct Named {
+            id: Option<serde_json::Value>,
+        }
+        let mut ids = BTreeMap::new();
+        while let Some(block) = self.block()? {
+            let texts = block.bytes.split(|b| *b == b'\n').zip(block.first_line..);
+            for (text, line) in texts.filter(|(_, line)| lines.contains(line)) {
+                let named = serde_json::from_slice::<Named>(text).ok();
+                let id = match named.and_then(|named| named.id) {
+                    Some(serde_json::Value::String(id)) => id,
+                    Some(serde_json::Value::Number(id)) => id.to_string(),
+                    _ => continue,
+                };
+                ids.insert(line, id);
+            }
+        }
+        Ok(ids)
     }
 
     /// Visits all traces on all cores: `visit` takes each trace with the result of its block so far,

@@ -1,5 +1,7 @@
 //! Recording an episode as a trace.
 
+use std::sync::Arc;
+
 use super::trace::{Kind, Trace};
 use crate::logic::atom_set::AtomSet;
 use crate::machine::step_mode::{Compressor, StepMode};
@@ -9,6 +11,7 @@ use crate::machine::step_mode::{Compressor, StepMode};
 pub struct Recorder {
     compressor: Compressor,
     steps: Vec<AtomSet>,
+    own: Option<Arc<AtomSet>>,
 }
 
 impl Recorder {
@@ -21,8 +24,15 @@ impl Recorder {
     pub fn with_mode(mode: StepMode) -> Self {
         Self {
             compressor: Compressor::new(mode),
-            steps: Vec::new(),
+            ..Self::default()
         }
+    }
+
+    /// The same recorder for an episode in which these atoms can be observed, if that is told: its trace has them as its own signature.
+    #[must_use]
+    pub fn within(mut self, own: Option<Arc<AtomSet>>) -> Self {
+        self.own = own;
+        self
     }
 
     /// Takes one observation; `true` if it became a step of the trace.
@@ -42,10 +52,11 @@ impl Recorder {
     /// The trace of the episode, which ended with `kind`; the recorder is ready for the next one.
     pub fn finish(&mut self, kind: Kind) -> Trace {
         self.compressor.reset();
-        Trace::with_mode(
-            self.compressor.mode(),
-            kind,
-            std::mem::take(&mut self.steps),
-        )
+        let steps = std::mem::take(&mut self.steps);
+        let trace = Trace::with_mode(self.compressor.mode(), kind, steps);
+        match self.own.take() {
+            Some(own) => trace.with_signature(own),
+            None => trace,
+        }
     }
 }

@@ -110,9 +110,20 @@ impl Trace {
 
     /// The same trace with a signature of its own: the atoms that can be observed in it. `forall` ranges over its objects then.
     #[must_use]
-    pub fn with_signature(mut self, own: AtomSet) -> Self {
-        self.own = Some(Arc::new(own));
+    pub fn with_signature(mut self, own: impl Into<Arc<AtomSet>>) -> Self {
+        self.own = Some(own.into());
         self
+    }
+
+    /// Its first observations, after which the episode went on: an incomplete trace.
+    #[must_use]
+    pub fn beginning(&self, observations: usize) -> Self {
+        Self {
+            kind: Kind::Incomplete,
+            mode: self.mode,
+            steps: self.steps.iter().take(observations).cloned().collect(),
+            own: self.own.clone(),
+        }
     }
 
     /// The atoms that can be observed in it, if it says so.

@@ -169,6 +169,12 @@ fn look(environment: &dyn Environment, outcome: EpisodeOutcome) -> Result<Frame,
         let (n, size) = (stray.index(), signature.len());
         return Err(format!("label {n} is not in the signature of {size} atoms"));
     }
+    if let Some(own) = environment.own_signature()
+        && let Some(stray) = labels.iter().find(|atom| !own.contains(*atom))
+    {
+        let atom = signature.atom(stray);
+        return Err(format!("`{atom}` is not in the episode's own signature"));
+    }
     let spec = environment.spec();
     // Entries that are not written differ between two buffers with different initial values.
     let (mut planes, mut other_planes) =

@@ -1,5 +1,7 @@
 //! The interface of a labelled environment (the paper's Section 2: an MDP and a labelling function).
 
+use std::sync::Arc;
+
 use form_core::{AtomId, AtomSet, Signature, StepMode};
 use rand::Rng;
 
@@ -13,13 +15,24 @@ use crate::error::Result;
 ///
 /// The contract, which [`check_environment`](crate::check_environment) tests:
 /// - the same generator and the same actions give the same episode, independent of earlier episodes;
-/// - labels are atoms of the signature, those right after `reset` included;
+/// - labels are atoms of the signature, and of the episode's own if there is one, those right after `reset` included;
 /// - an episode runs for at least one step; once it is over nothing happens any more: further steps give the same outcome,
 ///   no labels, and the same observation;
 /// - an action that does not exist is an error and changes nothing.
 pub trait Environment: Send + Sync {
     /// All atoms that can ever be among the labels.
     fn signature(&self) -> &Signature;
+
+    /// The atoms that can be among the labels of this episode, if these are not all of the signature: where episodes have different
+    /// objects, `forall` ranges over those of the episode.
+    fn own_signature(&self) -> Option<&Arc<AtomSet>> {
+        None
+    }
+
+    /// The atoms that can be among the labels of every episode, if episodes have different objects: machines may name these objects.
+    fn shared_signature(&self) -> Option<&Arc<AtomSet>> {
+        None
+    }
 
     /// The shape of observations.
     fn spec(&self) -> &Spec;

@@ -107,6 +107,8 @@ impl Legend {
 pub struct Map {
     /// By number of the cell.
     pub(crate) contents: Box<[Content]>,
+    /// Which of the task's sets of objects it has.
+    pub(crate) objects: usize,
     /// The cells from which the task can be completed, in order; never empty.
     pub(crate) starts: Box<[CellNumber]>,
     /// One of them, and a direction, drawn with the map.

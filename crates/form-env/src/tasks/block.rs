@@ -58,19 +58,27 @@ impl Block {
         }
     }
 
-    /// Starts an episode.
-    pub(crate) fn start(&mut self, i: usize, episode: u64, map: u32, pose: Pose, task: &Task) {
+    /// Starts an episode on a map, which has this number.
+    pub(crate) fn start(
+        &mut self,
+        i: usize,
+        episode: u64,
+        (number, map): (u32, &Map),
+        pose: Pose,
+        task: &Task,
+    ) {
+        let truth = task.truth_on(map);
         self.cells[i] = pose.cell;
         self.directions[i] = pose.direction;
         self.steps[i] = 0;
         self.outcomes[i] = EpisodeOutcome::Running;
         // The agent starts on an empty cell.
         self.observed[i] = NOTHING;
-        self.maps[i] = map;
+        self.maps[i] = number;
         self.episodes[i] = episode;
-        self.monitors[i].reset(task.truth());
+        self.monitors[i].reset(truth);
         // Nothing is observed at the start, which counts where every step does.
-        self.monitors[i].observe(task.truth(), &task.labels[usize::from(NOTHING)]);
+        self.monitors[i].observe(truth, &task.labels[usize::from(NOTHING)]);
     }
 
     /// One step in every world of the block: walk, then the ground truth where it may change, then the clock.
@@ -83,7 +91,8 @@ impl Block {
             if self.outcomes[i].is_over() {
                 continue;
             }
-            let contents = &maps[self.maps[i] as usize].contents;
+            let map = &maps[self.maps[i] as usize];
+            let contents = &map.contents;
             let (pose, observed) =
                 task.rules
                     .step(walls, contents, &task.legend, self.pose(i), *action);
@@ -93,7 +102,7 @@ impl Block {
             self.steps[i] += 1;
             if every_step || observed != NOTHING {
                 let monitor = &mut self.monitors[i];
-                monitor.observe(task.truth(), &task.labels[usize::from(observed)]);
+                monitor.observe(task.truth_on(map), &task.labels[usize::from(observed)]);
                 self.outcomes[i] = task.outcome(monitor.state());
             }
             if self.steps[i] >= limit && self.outcomes[i] == EpisodeOutcome::Running {

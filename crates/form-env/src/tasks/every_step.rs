@@ -5,8 +5,9 @@
 //! cell counts if the task can be completed from it whatever the agent looks at first. The limit of steps is ignored.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use form_core::{AtomSet, Monitor};
+use form_core::{AtomSet, BoundMachine, Monitor};
 
 use super::situations::{Next, Situations};
 use super::task::Task;
@@ -22,11 +23,15 @@ const MOST_PAIRS: usize = 500_000;
 type Pair = (usize, CellNumber, u8);
 
 /// The cells, in order, from which the task can be completed.
-pub(super) fn starts(task: &Task, contents: &[Content]) -> Vec<CellNumber> {
+pub(super) fn starts(
+    task: &Task,
+    truth: &Arc<BoundMachine>,
+    contents: &[Content],
+) -> Vec<CellNumber> {
     let walls = task.room().walls();
-    let mut situations = Situations::new(task.truth.clone(), task.labels.to_vec());
-    let mut monitor = Monitor::new(task.truth());
-    monitor.observe(task.truth(), &AtomSet::new());
+    let mut situations = Situations::new(truth.clone(), task.labels.to_vec());
+    let mut monitor = Monitor::new(truth);
+    monitor.observe(truth, &AtomSet::new());
     let first = situations.of(&monitor);
     let cells: Vec<CellNumber> = (task.room().free())
         .filter(|cell| contents[usize::from(*cell)] == NOTHING)

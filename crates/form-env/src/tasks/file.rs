@@ -22,6 +22,7 @@
 //!
 //! [checkpoints]
 //! red = 2
+//! blue = [1, 2, 4]                # every map has one of these numbers of them
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +34,7 @@ use form_core::{Machine, Snippet};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::object_sets::Counts;
 use super::room_file;
 use super::table::{Table, fault};
 use super::task::{Field, Task, TaskDescription};
@@ -119,9 +121,9 @@ fn read_room(text: &str, table: &Table<'_>) -> Result<Room> {
     }
 }
 
-fn read_checkpoints(text: &str, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<Colour, usize>> {
+fn read_checkpoints(text: &str, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<Colour, Counts>> {
     let Some(inside) = value.get_ref().as_table() else {
-        let problem = "expected a table of colours and numbers, as in `yellow = 2`";
+        let problem = "expected a table of colours and numbers, as in `yellow = 2`, or `yellow = [2, 4]` where maps differ";
         return Err(fault(text, value.span(), problem));
     };
     let known = Colour::ALL.map(Colour::as_str);
@@ -129,10 +131,28 @@ fn read_checkpoints(text: &str, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap
     let mut checkpoints = BTreeMap::new();
     for colour in Colour::ALL {
         if let Some(count) = table.get(colour.as_str()) {
-            checkpoints.insert(colour, table.number(count)?);
+            checkpoints.insert(colour, read_counts(text, &table, count)?);
         }
     }
     Ok(checkpoints)
+}
+
+/// A number of objects, or a list of the numbers of which every map has one.
+fn read_counts<'a>(
+    text: &str,
+    table: &Table<'a>,
+    value: &'a Spanned<DeValue<'a>>,
+) -> Result<Counts> {
+    if value.get_ref().as_array().is_none() {
+        return Ok(table.number(value)?.into());
+    }
+    let numbers = table.array(value, "a list of numbers")?.iter();
+    let numbers = numbers.map(|number| table.number(number));
+    Counts::new(numbers.collect::<Result<Vec<usize>>>()?).ok_or_else(|| {
+        let problem =
+            "an empty list: name the numbers of checkpoints that maps may have, as in `[2, 4]`";
+        fault(text, value.span(), problem)
+    })
 }
 
 /// A list of colours, each at most once; none if the key is left out.
@@ -276,8 +296,11 @@ impl Task {
         }
         text += &room_file::write(&task.room);
         text += "\n[checkpoints]\n";
-        for (colour, count) in &task.checkpoints {
-            let _ = writeln!(text, "{colour} = {count}");
+        for (colour, counts) in &task.checkpoints {
+            let _ = match counts.numbers() {
+                [one] => writeln!(text, "{colour} = {one}"),
+                several => writeln!(text, "{colour} = {several:?}"),
+            };
         }
         text
     }

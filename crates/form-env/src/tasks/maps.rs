@@ -63,8 +63,9 @@ impl Task {
     /// The share of random maps on which it can be completed from somewhere.
     pub fn solvable_share(&self, seed: u64, draws: u64) -> f64 {
         let is_solvable = |number: &u64| {
-            let contents = self.draw_contents(&mut generator(seed, Stream::Map(*number)));
-            !solvable::starts(self, &contents).is_empty()
+            let (objects, contents) =
+                self.draw_contents(&mut generator(seed, Stream::Map(*number)));
+            !solvable::starts(self, objects, &contents).is_empty()
         };
         let solvable = (0..draws).into_par_iter().filter(is_solvable).count();
         solvable as f64 / draws.max(1) as f64
@@ -74,16 +75,17 @@ impl Task {
     pub(crate) fn draw_map(&self, split: Split, random: &mut dyn Rng) -> Result<Map> {
         let mut of_the_split = 0;
         for _ in 0..MOST_DRAWS {
-            let contents = self.draw_contents(random);
+            let (objects, contents) = self.draw_contents(random);
             if self.split_of(&contents) != split {
                 continue;
             }
             of_the_split += 1;
-            let starts = solvable::starts(self, &contents);
+            let starts = solvable::starts(self, objects, &contents);
             if !starts.is_empty() {
                 let own_start = draw_start(&starts, random);
                 return Ok(Map {
                     contents,
+                    objects,
                     starts: starts.into(),
                     own_start,
                 });
@@ -100,8 +102,13 @@ impl Task {
         })
     }
 
-    /// Checkpoints, keys and doors at distinct cells of their area, lava at others, all equally likely.
-    pub(crate) fn draw_contents(&self, random: &mut dyn Rng) -> Box<[Content]> {
+    /// One of the sets of objects: checkpoints, keys and doors at distinct cells of their area, lava at others, all equally likely.
+    pub(crate) fn draw_contents(&self, random: &mut dyn Rng) -> (usize, Box<[Content]>) {
+        let objects = match self.sets.len() {
+            1 => 0,
+            sets => random.random_range(0..sets),
+        };
+        let own = &self.sets[objects].own;
         let room = self.room();
         let mut contents = vec![NOTHING; room.walls().len()].into_boxed_slice();
         contents[usize::from(room.number(room.goal()))] = self.goal();
@@ -112,8 +119,11 @@ impl Task {
         };
         let in_area = |number: &CellNumber| room.area().contains(room.cell(*number));
         let mut free: Vec<CellNumber> = room.free().filter(in_area).collect();
-        let mut placed: Vec<((u8, usize), Content)> = (self.objects().iter().zip(1..))
-            .filter_map(|(object, content)| match object {
+        let present = (self.objects().iter().zip(1..))
+            .zip(self.signature().ids())
+            .filter(|(_, atom)| own.contains(*atom));
+        let mut placed: Vec<((u8, usize), Content)> = present
+            .filter_map(|((object, content), _)| match object {
                 Object::Checkpoint { number, .. } => Some(((0, *number), content)),
                 Object::Key(colour) => Some(((1, *colour as usize), content)),
                 Object::Door(colour) => Some(((2, *colour as usize), content)),
@@ -132,7 +142,7 @@ impl Task {
                 put(&mut contents, &mut free, lava);
             }
         }
-        contents
+        (objects, contents)
     }
 
     /// The split that a map belongs to. Checkpoints of one colour look alike, so exchanging them makes no difference.
@@ -171,9 +181,17 @@ impl Task {
 
     /// Rejects a map that does not fit this task.
     pub(crate) fn expect_own(&self, map: &Map) -> Result<()> {
-        let (walls, objects) = (self.room().walls(), self.objects().len());
+        let walls = self.room().walls();
+        let own: Option<Vec<bool>> = (self.sets.get(map.objects)).map(|set| {
+            let present = self.signature().ids().map(|atom| set.own.contains(atom));
+            std::iter::once(true).chain(present).collect()
+        });
+        let is_own = |content: &Content| {
+            let own = own.as_ref().and_then(|own| own.get(usize::from(*content)));
+            own.copied().unwrap_or(false)
+        };
         let fits = map.contents.len() == walls.len()
-            && (map.contents.iter()).all(|content| usize::from(*content) <= objects)
+            && map.contents.iter().all(is_own)
             && (map.starts.iter()).all(|cell| !walls[usize::from(*cell)]);
         if fits {
             return Ok(());

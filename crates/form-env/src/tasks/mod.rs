@@ -6,6 +6,7 @@ pub(crate) mod builtin;
 mod every_step;
 pub(crate) mod file;
 pub(crate) mod maps;
+pub(crate) mod object_sets;
 pub(crate) mod room_file;
 pub(crate) mod situations;
 pub(crate) mod solution;

@@ -95,7 +95,7 @@ impl<'a> Search<'a> {
         Self {
             task,
             contents: &map.contents,
-            situations: Situations::new(task.truth.clone(), task.labels.to_vec()),
+            situations: Situations::new(task.truth_on(map).clone(), task.labels.to_vec()),
             poses: 4 * task.room().walls().len(),
             came_from: Vec::new(),
             reached: 0,
@@ -242,7 +242,10 @@ pub(crate) mod tests {
                 let (to, observed) =
                     (task.rules).step(walls, contents, &task.legend, pose, *action as u8);
                 let mut after = monitor.clone();
-                after.observe(task.truth(), &task.labels[usize::from(observed)]);
+                after.observe(
+                    task.truth_on(world.map()),
+                    &task.labels[usize::from(observed)],
+                );
                 match task.outcome(after.state()) {
                     EpisodeOutcome::Goal => return Some(steps),
                     EpisodeOutcome::Running => {}

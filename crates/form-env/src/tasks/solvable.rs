@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use form_core::{AtomSet, Run, StateId, StepMode};
+use form_core::{AtomSet, BoundMachine, Run, StateId, StepMode};
 
 use super::every_step;
 use super::task::Task;
@@ -18,14 +18,15 @@ use crate::grid::room::CellNumber;
 /// The maximum number of search states; a map that needs more counts as unsolvable.
 const MOST_STEPS: usize = 20_000;
 
-/// The cells, in order, from which the task can be completed.
-pub(crate) fn starts(task: &Task, contents: &[Content]) -> Vec<CellNumber> {
+/// The cells, in order, from which the task can be completed on a map with these contents, of this set of objects.
+pub(crate) fn starts(task: &Task, objects: usize, contents: &[Content]) -> Vec<CellNumber> {
+    let truth = &task.sets[objects].truth;
     if task.step_mode() == StepMode::All {
-        return every_step::starts(task, contents);
+        return every_step::starts(task, truth, contents);
     }
     let places = Places::new(task, contents);
     let solvable: Vec<bool> = (places.bordering.iter())
-        .map(|objects| can_be_completed(task, &places, objects))
+        .map(|objects| can_be_completed(task, truth, &places, objects))
         .collect();
     (places.region.iter().enumerate())
         .filter(|(_, region)| region.is_some_and(|region| solvable[region]))
@@ -112,8 +113,7 @@ impl Places {
 ///
 /// Depth-first search that prefers objects on which the machine changes state, then objects that its `forall`s still miss: on a
 /// solvable map it hardly ever backtracks.
-fn can_be_completed(task: &Task, places: &Places, first: &[usize]) -> bool {
-    let truth = task.truth();
+fn can_be_completed(task: &Task, truth: &BoundMachine, places: &Places, first: &[usize]) -> bool {
     let start = Run::new(truth);
     let mut known: HashSet<(usize, StateId, AtomSet)> = HashSet::new();
     let mut open: Vec<(usize, Run)> = Vec::new();
@@ -205,8 +205,8 @@ mod tests {
         fn agrees_with_a_search_through_all_situations(machine in 0..MACHINES.len(), seed in 0..1_000_000_u64) {
             let task = Arc::new(task(MACHINES[machine]));
             let mut random = generator(seed, Stream::Other(0));
-            let contents = task.draw_contents(&mut random);
-            let found = starts(&task, &contents);
+            let (objects, contents) = task.draw_contents(&mut random);
+            let found = starts(&task, objects, &contents);
             let any: Vec<CellNumber> = (task.room().free())
                 .filter(|cell| contents[usize::from(*cell)] == NOTHING)
                 .collect();
@@ -214,7 +214,7 @@ mod tests {
             let mut world = GridWorld::new(task, maps, WorldOptions::default()).unwrap();
             for cell in any {
                 let pose = Pose { cell, direction: 0 };
-                let map = Map { contents: contents.clone(), starts: [cell].into(), own_start: pose };
+                let map = Map { contents: contents.clone(), objects, starts: [cell].into(), own_start: pose };
                 world.begin(map, pose);
                 let solvable = exhaustive(&world).is_some();
                 prop_assert_eq!(solvable, found.contains(&cell), "cell {}", cell);

@@ -7,10 +7,11 @@ use form_core::{
     AtomSet, BoundMachine, Machine, MachineStatus, Monitor, Signature, StateId, StepMode,
 };
 
+use super::object_sets::{Counts, MOST_SETS, ObjectSet, number_of_sets, object_sets};
 use crate::env::spec::EpisodeOutcome;
 use crate::error::{Error, Result};
 use crate::grid::colour::Colour;
-use crate::grid::map::{Content, Legend, MAX_OBJECTS, NOTHING, Object};
+use crate::grid::map::{Content, Legend, MAX_OBJECTS, Map, NOTHING, Object};
 use crate::grid::room::{CellNumber, Room};
 use crate::grid::rules::Rules;
 
@@ -23,8 +24,8 @@ pub struct TaskDescription {
     pub about: String,
     /// The room.
     pub room: Room,
-    /// The number of checkpoints per colour.
-    pub checkpoints: BTreeMap<Colour, usize>,
+    /// The number of checkpoints per colour, or the numbers of which each map has one.
+    pub checkpoints: BTreeMap<Colour, Counts>,
     /// The colours of keys, one of each.
     pub keys: BTreeSet<Colour>,
     /// The colours of doors, one of each.
@@ -44,7 +45,9 @@ pub struct TaskDescription {
 pub struct Task {
     description: TaskDescription,
     signature: Signature,
-    pub(crate) truth: Arc<BoundMachine>,
+    truth: Arc<BoundMachine>,
+    /// The sets of objects of which each map has one; the first has the fewest objects.
+    pub(crate) sets: Vec<ObjectSet>,
     pub(crate) legend: Legend,
     pub(crate) rules: Rules,
     /// What is observed, by content of the cell.
@@ -96,8 +99,13 @@ impl Task {
         legend.sort_by_key(|object| signature.id_of_text(&object.atom()));
         let truth = (description.machine.bind(&signature))
             .map_err(|error| (Field::Machine, error.to_string()))?;
+        let truth = Arc::new(truth);
+        let sets = object_sets(&description.checkpoints, &legend, &signature, &truth);
+        check_fewest(&truth, &sets)?;
         check_episodes_begin(&truth)?;
-        check_lava_ends_it(&truth, &signature)?;
+        for set in &sets {
+            check_lava_ends_it(&set.truth, &signature)?;
+        }
         let labels = std::iter::once(AtomSet::new())
             .chain(signature.ids().map(|id| AtomSet::from_iter([id])))
             .collect();
@@ -113,7 +121,8 @@ impl Task {
         Ok(Self {
             description,
             signature,
-            truth: Arc::new(truth),
+            truth,
+            sets,
             legend: Legend::new(legend),
             rules,
             labels,
@@ -150,14 +159,34 @@ impl Task {
         &self.description.room
     }
 
-    /// The atoms that can be observed.
+    /// The atoms that can be observed, on some map.
     pub fn signature(&self) -> &Signature {
         &self.signature
     }
 
-    /// The ground truth, bound to the signature.
+    /// The atoms that can be observed on a map, if its maps have different objects.
+    pub fn own_signature(&self, map: &Map) -> Option<&Arc<AtomSet>> {
+        (self.sets.len() > 1).then(|| &self.sets[map.objects].own)
+    }
+
+    /// The atoms that can be observed on every map, if its maps have different objects.
+    pub fn shared_signature(&self) -> Option<&Arc<AtomSet>> {
+        (self.sets.len() > 1).then(|| &self.sets[0].own)
+    }
+
+    /// The ground truth, bound to the signature: that of a map with all objects.
     pub fn truth(&self) -> &BoundMachine {
         &self.truth
+    }
+
+    /// The ground truth on a map, where `forall` ranges over the objects of that map.
+    pub fn truth_on(&self, map: &Map) -> &Arc<BoundMachine> {
+        &self.sets[map.objects].truth
+    }
+
+    /// A machine on a map, where `forall` ranges over the objects of that map.
+    pub fn bound_on(&self, machine: &Arc<BoundMachine>, map: &Map) -> Arc<BoundMachine> {
+        machine.restricted(self.own_signature(map).map(AsRef::as_ref))
     }
 
     /// Which environment steps its machine observes.
@@ -194,8 +223,8 @@ impl Task {
 /// The objects of a world, those in the area first; checkpoints are numbered colour by colour, in the paper's order.
 fn objects(description: &TaskDescription) -> Vec<Object> {
     let colours = Colour::ALL.into_iter().flat_map(|colour| {
-        let count = description.checkpoints.get(&colour).copied().unwrap_or(0);
-        std::iter::repeat_n(colour, count)
+        let most = description.checkpoints.get(&colour).map_or(0, Counts::most);
+        std::iter::repeat_n(colour, most)
     });
     let mut objects: Vec<Object> = (colours.enumerate())
         .map(|(number, colour)| Object::Checkpoint { colour, number })
@@ -213,8 +242,14 @@ fn objects(description: &TaskDescription) -> Vec<Object> {
 fn check_capacity(description: &TaskDescription) -> Result<(), Fault> {
     let TaskDescription { room, lava, .. } = description;
     // Saturating: counts come from files.
-    let checkpoints =
-        (description.checkpoints.values()).fold(0_usize, |sum, count| sum.saturating_add(*count));
+    let most = description.checkpoints.values().map(Counts::most);
+    let checkpoints = most.fold(0_usize, usize::saturating_add);
+    if number_of_sets(&description.checkpoints).is_none() {
+        let problem = format!(
+            "maps with more than {MOST_SETS} different sets of objects: name fewer numbers of checkpoints"
+        );
+        return Err((Field::Checkpoints, problem));
+    }
     let furniture = description.keys.len() + description.doors.len();
     let most = MAX_OBJECTS - 2 - furniture;
     if checkpoints > most {
@@ -256,13 +291,10 @@ fn has_many_maps(description: &TaskDescription) -> bool {
     let in_area = |number: &CellNumber| room.area().contains(room.cell(*number));
     let mut free = room.free().filter(in_area).count();
     let mut maps = 1.0;
-    let single = description
-        .keys
-        .iter()
-        .chain(&description.doors)
-        .map(|_| &1);
-    let counts: Vec<usize> = (description.checkpoints.values().chain(single))
-        .copied()
+    let single = description.keys.len() + description.doors.len();
+    // Maps with the most objects are enough to tell: there are more with these than with fewer, unless nearly all cells are taken.
+    let counts: Vec<usize> = (description.checkpoints.values().map(Counts::most))
+        .chain(std::iter::repeat_n(1, single))
         .collect();
     for count in &counts {
         maps *= ways(*count, free);
@@ -271,6 +303,22 @@ fn has_many_maps(description: &TaskDescription) -> bool {
     let placed: usize = counts.iter().sum();
     maps *= ways(description.lava, room.free().count() - placed);
     maps >= FEW_MAPS
+}
+
+/// The machine must fit the maps with the fewest objects, too.
+fn check_fewest(truth: &BoundMachine, sets: &[ObjectSet]) -> Result<(), Fault> {
+    if sets.len() == 1 {
+        return Ok(());
+    }
+    let signature = truth.signature();
+    let fewest = signature.restricted(&sets[0].own);
+    match truth.machine().bind(&fewest) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let problem = format!("on the maps with the fewest objects: {error}");
+            Err((Field::Machine, problem))
+        }
+    }
 }
 
 /// Where every step counts, the empty observation at the start must not end the episode.

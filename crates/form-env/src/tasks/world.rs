@@ -135,7 +135,7 @@ impl GridWorld {
 
     pub(crate) fn begin(&mut self, map: Map, pose: Pose) {
         let mut state = Block::new(1, &self.task);
-        state.start(0, 0, 0, pose, &self.task);
+        state.start(0, 0, (0, &map), pose, &self.task);
         self.resume(map, state);
     }
 
@@ -182,6 +182,14 @@ impl GridWorld {
 impl Environment for GridWorld {
     fn signature(&self) -> &Signature {
         self.task.signature()
+    }
+
+    fn own_signature(&self) -> Option<&Arc<AtomSet>> {
+        self.task.own_signature(&self.map)
+    }
+
+    fn shared_signature(&self) -> Option<&Arc<AtomSet>> {
+        self.task.shared_signature()
     }
 
     fn spec(&self) -> &Spec {

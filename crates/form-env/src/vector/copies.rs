@@ -1,5 +1,7 @@
 //! Many copies of one environment of any sort.
 
+use std::sync::Arc;
+
 use form_core::{AtomId, AtomSet, Signature, StepMode};
 use rayon::prelude::*;
 
@@ -66,6 +68,14 @@ impl<E: Environment> Worlds for Copies<E> {
 
     fn signature(&self) -> &Signature {
         self.copies[0].environment.signature()
+    }
+
+    fn own_signature(&self, world: usize) -> Option<&Arc<AtomSet>> {
+        self.copies[world].environment.own_signature()
+    }
+
+    fn shared_signature(&self) -> Option<&Arc<AtomSet>> {
+        self.copies[0].environment.shared_signature()
     }
 
     fn spec(&self) -> &Spec {

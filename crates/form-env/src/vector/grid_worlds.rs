@@ -255,8 +255,12 @@ impl GridWorlds {
                 shared.paint(&map, image);
                 group.own[start.number] = map;
             }
-            let (number, pose) = (start.number as u32, start.pose);
-            (group.block).start(i, start.episode, number, pose, &shared.task);
+            let map = match &shared.source {
+                Maps::Set(maps) => &maps[start.number],
+                Maps::Fresh(_) => &group.own[start.number],
+            };
+            let map = (start.number as u32, map);
+            (group.block).start(i, start.episode, map, start.pose, &shared.task);
         }
         Ok(())
     }
@@ -269,6 +273,14 @@ impl Worlds for GridWorlds {
 
     fn signature(&self) -> &Signature {
         self.shared.task.signature()
+    }
+
+    fn own_signature(&self, world: usize) -> Option<&Arc<AtomSet>> {
+        self.shared.task.own_signature(self.map(world))
+    }
+
+    fn shared_signature(&self) -> Option<&Arc<AtomSet>> {
+        self.shared.task.shared_signature()
     }
 
     fn spec(&self) -> &Spec {

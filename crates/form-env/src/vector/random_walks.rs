@@ -71,6 +71,8 @@ impl RandomWalks {
             // The observation at the start of an episode belongs to its trace.
             for (world, recorder) in recorders.iter_mut().enumerate() {
                 if std::mem::take(&mut begins[world]) {
+                    let own = worlds.own_signature(world).cloned();
+                    *recorder = Recorder::with_mode(task.step_mode()).within(own);
                     recorder.observe(worlds.labels(world));
                 }
             }

@@ -1,5 +1,7 @@
 //! The interface of many worlds that are stepped together.
 
+use std::sync::Arc;
+
 use form_core::{AtomId, AtomSet, Signature, StepMode};
 use rayon::prelude::*;
 
@@ -22,6 +24,18 @@ pub trait Worlds: Send + Sync {
 
     /// All atoms that can ever be among the labels.
     fn signature(&self) -> &Signature;
+
+    /// The atoms that can be among the labels of a world's episode, if these are not all of the signature: see
+    /// [`Environment::own_signature`](crate::Environment::own_signature).
+    fn own_signature(&self, world: usize) -> Option<&Arc<AtomSet>> {
+        let _ = world;
+        None
+    }
+
+    /// The atoms that can be among the labels of every episode, if episodes have different objects.
+    fn shared_signature(&self) -> Option<&Arc<AtomSet>> {
+        None
+    }
 
     /// The shape of observations.
     fn spec(&self) -> &Spec;

@@ -4,6 +4,7 @@
 
 mod benchmarks;
 mod checker;
+mod different_objects;
 mod fuzz_laws;
 mod maps;
 mod pictures;

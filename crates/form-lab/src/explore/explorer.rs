@@ -31,6 +31,8 @@ const WANDERING: f64 = 0.4;
 pub(crate) struct Explorer {
     choice: ExplorationChoice,
     machine: Arc<BoundMachine>,
+    /// The machine on the map at hand, where `forall` ranges over the objects of that map.
+    here: Arc<BoundMachine>,
     /// Whether the machine can accept: a goal is known then.
     can_accept: bool,
     hypotheses: Hypotheses,
@@ -120,22 +122,26 @@ impl EpisodePlan {
 }
 
 impl Explorer {
-    /// An explorer of a machine, with a flag whether it can accept, that knows these traces.
+    /// An explorer of a machine, with a flag whether it can accept, that knows these traces; `varied` tells whether maps have different
+    /// objects.
     pub(crate) fn new(
         choice: ExplorationChoice,
         (machine, can_accept): (&Arc<BoundMachine>, bool),
         vocabulary: &[Atom],
         traces: &[Trace],
+        varied: bool,
     ) -> Self {
         let machine = machine.clone();
         let hypotheses = match choice {
             ExplorationChoice::Disagreement if can_accept => {
-                Hypotheses::beside(machine.machine(), machine.signature(), vocabulary, traces)
+                let (lifted, signature) = (machine.machine(), machine.signature());
+                Hypotheses::beside(lifted, signature, vocabulary, traces, varied)
             }
             _ => Hypotheses::default(),
         };
         let mut explorer = Self {
             choice,
+            here: machine.clone(),
             machine,
             can_accept,
             hypotheses,
@@ -150,6 +156,12 @@ impl Explorer {
         explorer
     }
 
+    /// Begins an episode in which these atoms can be observed, if these are not all; returns the machine for it.
+    pub(crate) fn begin(&mut self, own: Option<&Arc<AtomSet>>) -> Arc<BoundMachine> {
+        self.here = self.machine.restricted(own.map(AsRef::as_ref));
+        self.here.clone()
+    }
+
     /// Takes a new trace into account.
     pub(crate) fn add(&mut self, trace: &Trace) {
         self.hypotheses.add(trace);
@@ -162,12 +174,13 @@ impl Explorer {
     }
 
     fn count(&mut self, trace: &Trace) {
-        let mut monitor = Monitor::new(&self.machine);
+        let machine = self.machine.restricted(trace.own_signature());
+        let mut monitor = Monitor::new(&machine);
         for observation in trace.steps() {
             *(self.tried.entry(situation(&monitor, observation))).or_default() += 1;
             let in_state = (monitor.state(), observation.clone());
             *(self.tried_in_state.entry(in_state)).or_default() += 1;
-            monitor.observe(&self.machine, observation);
+            monitor.observe(&machine, observation);
             self.dead_ends.entry(observation.clone()).or_default().1 += 1;
         }
         if let (Kind::DeadEnd, Some(last)) = (trace.kind(), trace.steps().last()) {
@@ -185,7 +198,7 @@ impl Explorer {
     ) -> EpisodePlan {
         state.episodes += 1;
         self.is_lost = !self.can_accept && state.episodes > LOST_AFTER;
-        if let Some(walk) = state.shrinking.walk(traces) {
+        if let Some(walk) = state.shrinking.walk(traces, self.here.own_signature()) {
             return EpisodePlan {
                 probe: walk.into(),
                 only_probe: true,
@@ -196,7 +209,7 @@ impl Explorer {
             return EpisodePlan::default();
         }
         let attempts = &mut state.attempts;
-        if let Some(probe) = self.hypotheses.probe(&self.machine, observations, attempts) {
+        if let Some(probe) = self.hypotheses.probe(&self.here, observations, attempts) {
             return EpisodePlan {
                 probe: probe.into(),
                 detours: Some(0),
@@ -271,10 +284,10 @@ impl Explorer {
 
     /// Whether the machine calls it a dead end.
     pub(crate) fn is_fatal(&self, monitor: &Monitor, observation: &AtomSet) -> bool {
-        let edge = monitor.peek(&self.machine, observation).edge;
+        let edge = monitor.peek(&self.here, observation).edge;
         edge.is_some_and(|edge| {
-            let (to, _) = self.machine.outcome(edge);
-            self.machine.machine().status(to) == MachineStatus::Rejected
+            let (to, _) = self.here.outcome(edge);
+            self.here.machine().status(to) == MachineStatus::Rejected
         })
     }
 

@@ -8,6 +8,7 @@
 //! probe is left, the machine is right among its neighbours only.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use form_core::{
     Atom, AtomSet, BoundMachine, CompareOptions, Comparison, Formula, Machine, Observations,
@@ -18,30 +19,35 @@ use form_core::{
 const MOST_STEPS: usize = 200_000;
 /// How often a hypothesis is put to the test before it is set aside: obstacles can keep a walk from going as planned.
 const MOST_ATTEMPTS: u32 = 3;
+/// The same where maps have different objects, including the maps on which no walk could tell it from the machine.
+const MOST_MAPS: u32 = 12;
 
 /// The hypotheses that are still open, the likely ones first.
 #[derive(Debug, Default)]
 pub(crate) struct Hypotheses {
     open: Vec<Hypothesis>,
+    /// How often each is put to the test.
+    most_attempts: u32,
 }
 
 #[derive(Debug)]
 struct Hypothesis {
     /// Its number among all variants of the machine.
     number: usize,
-    machine: BoundMachine,
+    machine: Arc<BoundMachine>,
 }
 
 /// How often hypotheses were put to the test, by number. Those that are not listed never were.
 pub(crate) type Attempts = BTreeMap<usize, u32>;
 
 impl Hypotheses {
-    /// Those beside this machine.
+    /// Those beside this machine; `varied` tells whether maps have different objects.
     pub(crate) fn beside(
         machine: &Machine,
         signature: &Signature,
         vocabulary: &[Atom],
         traces: &[Trace],
+        varied: bool,
     ) -> Self {
         let mut open = Vec::new();
         for (number, variant) in variants(machine, vocabulary).into_iter().enumerate() {
@@ -51,11 +57,14 @@ impl Hypotheses {
             if agrees(&bound, traces) {
                 open.push(Hypothesis {
                     number,
-                    machine: bound,
+                    machine: Arc::new(bound),
                 });
             }
         }
-        Self { open }
+        Self {
+            open,
+            most_attempts: if varied { MOST_MAPS } else { MOST_ATTEMPTS },
+        }
     }
 
     /// Drops those that a new trace refutes.
@@ -66,35 +75,39 @@ impl Hypotheses {
     /// Whether there are any that have not been put to the test often enough.
     pub(crate) fn are_open(&self, attempts: &Attempts) -> bool {
         let tried = |one: &Hypothesis| attempts.get(&one.number).copied().unwrap_or(0);
-        (self.open.iter()).any(|one| tried(one) < MOST_ATTEMPTS)
+        (self.open.iter()).any(|one| tried(one) < self.most_attempts)
     }
 
-    /// A walk that tells the first open hypothesis from the machine; nothing if none is left that any walk would tell. Only walks over
-    /// these observations are made.
+    /// A walk that tells the first open hypothesis from the machine on its map; nothing if none is left that any walk would tell. Only walks
+    /// over these observations are made.
     pub(crate) fn probe(
         &mut self,
         machine: &BoundMachine,
         observations: &[AtomSet],
         attempts: &mut Attempts,
     ) -> Option<Vec<AtomSet>> {
-        while let Some(first) = self.open.first() {
-            let attempts = attempts.entry(first.number).or_default();
-            if *attempts < MOST_ATTEMPTS {
+        let mut at = 0;
+        while let Some(one) = self.open.get(at) {
+            let attempts = attempts.entry(one.number).or_default();
+            if *attempts < self.most_attempts {
                 *attempts += 1;
                 let options = CompareOptions {
                     observations: Observations::Given(observations.to_vec()),
                     rewards: false,
                     max_steps: MOST_STEPS,
                 };
-                if let Ok(Comparison::Different(difference)) =
-                    compare(machine, &first.machine, &options)
-                {
+                let other = one.machine.restricted(machine.own_signature());
+                if let Ok(Comparison::Different(difference)) = compare(machine, &other, &options) {
                     return Some(difference.trace);
                 }
-                // No walk tells the two apart.
-                *attempts = MOST_ATTEMPTS;
+                // No walk tells the two apart; on a map with other objects, one may.
+                if machine.own_signature().is_some() && *attempts < self.most_attempts {
+                    at += 1;
+                    continue;
+                }
+                *attempts = self.most_attempts;
             }
-            self.open.remove(0);
+            self.open.remove(at);
         }
         None
     }
@@ -253,7 +266,7 @@ mod tests {
             false,
         )]) {
             let truth = text.parse::<Machine>().unwrap().bind(&signature).unwrap();
-            let mut hypotheses = Hypotheses::beside(&machine, &signature, &vocabulary, &[]);
+            let mut hypotheses = Hypotheses::beside(&machine, &signature, &vocabulary, &[], false);
             let mut attempts = Attempts::new();
             let mut found = false;
             while let Some(walk) = hypotheses.probe(&bound, &observations, &mut attempts) {

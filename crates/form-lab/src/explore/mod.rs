@@ -77,13 +77,21 @@ impl<W: Worlds> Exploration<W> {
                 "the method reach-avoid needs a room that can say where its atoms are, and this world cannot: choose another method"
             );
         }
-        let vocabulary = learnable_atoms(worlds.signature(), true)?;
+        let shared = worlds.shared_signature();
+        if shared.is_some() && labels.repeats {
+            bail!(
+                "learning.tolerate with the method reach-avoid repeats walks from object to object, and the maps of this task have different objects: choose another method, or tolerate nothing"
+            );
+        }
+        // Objects that some maps lack are not named.
+        let named = shared.map(|shared| worlds.signature().restricted(shared));
+        let vocabulary = learnable_atoms(named.as_ref().unwrap_or(worlds.signature()), true)?;
         let language = (vocabulary.as_slice(), worlds.signature());
         let queries = (state.queries.clone()).map(|state| Queries::new(state, &traces, language));
         let choice = choice(config, queries.as_ref());
         let mut exploration = Self {
             walker: Walker::new(Navigator::new(policy), labels.noise, labels.repeats),
-            explorer: Explorer::new(choice, machine, &vocabulary, &traces),
+            explorer: Explorer::new(choice, machine, &vocabulary, &traces, shared.is_some()),
             config: config.clone(),
             worlds,
             vocabulary,
@@ -112,10 +120,12 @@ impl<W: Worlds> Exploration<W> {
         self.state.work += work;
     }
 
-    /// Goes on without the learner, which has no machine in time: walks ask for one move after the other. Whether walks are chosen for what
-    /// they tell, so that this is possible.
+    /// Goes on without the learner, which has no machine in time: walks ask for one move after the other. Whether this is possible: walks are
+    /// chosen for what they tell, and all maps have the same objects.
     pub(crate) fn begin_queries(&mut self) -> Result<bool> {
-        if self.config.choice != ExplorationChoice::Disagreement {
+        // One word is one question only where all maps have the same objects.
+        let varied = self.worlds.shared_signature().is_some();
+        if self.config.choice != ExplorationChoice::Disagreement || varied {
             return Ok(false);
         }
         for number in 0..self.traces.len() {
@@ -167,7 +177,8 @@ impl<W: Worlds> Exploration<W> {
 
     fn explore_beside(&mut self, machine: (&Arc<BoundMachine>, bool)) {
         let choice = choice(&self.config, self.queries.as_ref());
-        self.explorer = Explorer::new(choice, machine, &self.vocabulary, &self.traces);
+        let varied = self.worlds.shared_signature().is_some();
+        self.explorer = Explorer::new(choice, machine, &self.vocabulary, &self.traces, varied);
         self.state.attempts.clear();
     }
 

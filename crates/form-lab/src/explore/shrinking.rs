@@ -44,9 +44,13 @@ impl Shrinking {
         }
     }
 
-    /// The next walk: the counterexample without a part of it.
-    pub(crate) fn walk(&self, traces: &[Trace]) -> Option<Vec<AtomSet>> {
-        let steps = traces[self.trace?].steps();
+    /// The next walk: the counterexample without a part of it; on a map with other objects, nothing.
+    pub(crate) fn walk(&self, traces: &[Trace], own: Option<&AtomSet>) -> Option<Vec<AtomSet>> {
+        let trace = &traces[self.trace?];
+        if trace.own_signature() != own {
+            return None;
+        }
+        let steps = trace.steps();
         let to = (self.at + self.part).min(steps.len());
         let mut left: Vec<AtomSet> = [&steps[..self.at], &steps[to..]].concat();
         left.dedup();
@@ -58,11 +62,14 @@ impl Shrinking {
         self.add(traces, self.trace?, false)
     }
 
-    /// Takes the end of a walk into account, the trace of this number; `refutes` tells whether it is a counterexample. Returns the number
-    /// of the shrunk one when nothing can be left out any more.
+    /// Takes the end of a walk into account, the trace of this number; `refutes` tells whether it is a counterexample. Walks among other
+    /// objects tell nothing. Returns the number of the shrunk one when nothing can be left out any more.
     pub(crate) fn add(&mut self, traces: &[Trace], number: usize, refutes: bool) -> Option<usize> {
         let best = self.trace?;
         let (before, after) = (&traces[best], &traces[number]);
+        if before.own_signature() != after.own_signature() {
+            return None;
+        }
         let shorter = after.steps().len() < before.steps().len();
         if refutes && shorter && after.kind() == before.kind() {
             // The same place again: something else stands there now.
@@ -121,7 +128,7 @@ mod tests {
             prop_assert_eq!(shrinking.is_active(), traces[0].steps().len() > SHORT);
             let mut left = (!shrinking.is_active()).then_some(0);
             let mut walks = 0;
-            while let Some(next) = shrinking.walk(&traces) {
+            while let Some(next) = shrinking.walk(&traces, None) {
                 traces.push(lived(&next));
                 left = shrinking.add(&traces, traces.len() - 1, true).or(left);
                 walks += 1;

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use form_core::{AtomSet, Kind, MachineStatus, Monitor, Recorder, Trace};
 use form_env::{Cell, Direction, EpisodeOutcome, LabelMap, Planner, Random, ReachAvoid, Worlds};
-use form_rl::{Course, Distances, Episode, LabelNoise, Navigator, sample};
+use form_rl::{Course, Distances, Episode, LabelNoise, Navigator, observable, sample};
 use rand::RngExt;
 
 use super::explorer::{EpisodePlan, Explorer};
@@ -74,7 +74,10 @@ impl Walker {
         let labels = worlds.labels(0);
         match &self.noise {
             None => labels.clone(),
-            Some(noise) => noise.observed(labels, worlds.signature(), (0, worlds.episode(0), step)),
+            Some(noise) => {
+                let place = (0, worlds.episode(0), step);
+                noise.observed(labels, &observable(worlds, 0), place)
+            }
         }
     }
 
@@ -90,12 +93,12 @@ impl Walker {
         let Some(map) = worlds.label_map(0) else {
             bail!("the world cannot say where its atoms are any more");
         };
-        let machine = explorer.machine().clone();
+        let machine = explorer.begin(worlds.own_signature(0));
         let mut course = Course::new(Planner::new(machine.clone(), map)?);
         let observations = observations(course.map());
         let mut so_far = Progress {
             monitor: Monitor::new(&machine),
-            recorder: Recorder::new(),
+            recorder: Recorder::new().within(worlds.own_signature(0).cloned()),
             actions: Vec::new(),
             advanced: 0,
             plan: plan(explorer, &observations, random),

@@ -57,12 +57,8 @@ impl ReachAvoidPlan {
         let world = self.world(number)?;
         let mut course = self.course(world.map())?;
         let episode = self.play(&mut Navigator::new(policy), &mut course, &world, number)?;
-        Recording::of_episode(
-            world,
-            (*self.machine).clone(),
-            (self.split, number),
-            &episode,
-        )
+        let machine = self.machine_on(world.map());
+        Recording::of_episode(world, (*machine).clone(), (self.split, number), &episode)
     }
 
     /// What the planner asks for along an episode of the policy, as text: each time it changes, the cells to reach and to avoid.
@@ -70,8 +66,9 @@ impl ReachAvoidPlan {
         let world = self.world(number)?;
         let mut course = self.course(world.map())?;
         let episode = self.play(&mut Navigator::new(policy), &mut course, &world, number)?;
-        let machine = self.machine.machine();
-        let (mut world, mut monitor) = (world, Monitor::new(&self.machine));
+        let bound = self.machine_on(world.map());
+        let machine = bound.machine();
+        let (mut world, mut monitor) = (world, Monitor::new(&bound));
         let mut text = String::new();
         let mut shown = None;
         for action in &episode.actions {
@@ -86,7 +83,7 @@ impl ReachAvoidPlan {
                 text += &format!("{state}: {left}\n{}\n", picture(plan, &world));
             }
             world.step(usize::from(*action))?;
-            monitor.observe(&self.machine, world.labels());
+            monitor.observe(&bound, world.labels());
         }
         text += &format!(
             "{}: {}\n",
@@ -138,9 +135,14 @@ impl ReachAvoidPlan {
         )?)
     }
 
+    /// The machine on a map.
+    fn machine_on(&self, map: &Map) -> Arc<BoundMachine> {
+        self.task.bound_on(&self.machine, map)
+    }
+
     fn course(&self, map: &Map) -> Result<Course> {
-        let map = self.task.label_map(map);
-        Ok(Course::new(Planner::new(self.machine.clone(), map)?))
+        let planner = Planner::new(self.machine_on(map), self.task.label_map(map));
+        Ok(Course::new(planner?))
     }
 
     fn random_play(&self, world: &GridWorld, number: u64) -> Result<bool> {
@@ -166,7 +168,8 @@ impl ReachAvoidPlan {
         };
         let mut random = generator(self.seed, stream);
         let mut world = start.clone();
-        let mut monitor = Monitor::new(&self.machine);
+        let machine = self.machine_on(world.map());
+        let mut monitor = Monitor::new(&machine);
         course.observed();
         let mut actions = Vec::new();
         let mut state: StateId = monitor.state();
@@ -180,7 +183,7 @@ impl ReachAvoidPlan {
             };
             world.step(action)?;
             if !world.labels().is_empty() {
-                monitor.observe(&self.machine, world.labels());
+                monitor.observe(&machine, world.labels());
                 course.observed();
             }
             actions.push(action as u8);

@@ -68,10 +68,12 @@ impl Recording {
         let start = worlds.copy_of(0)?;
         let assignment = assignment(&run.config, &worlds, &run.checkpoint.machine)?;
         let knows_machine = assignment.mode() != AssignmentMode::Unaided;
+        let task = envs.task();
         let machine = match knows_machine {
-            true => BoundMachine::clone(assignment.bound_machine()),
-            false => envs.task().truth().clone(),
+            true => task.bound_on(assignment.bound_machine(), start.map()),
+            false => task.truth_on(start.map()).clone(),
         };
+        let machine = BoundMachine::clone(&machine);
         // As in training: actions are random until a machine that can accept is known.
         let choice = match knows_machine && !assignment.can_accept() {
             true => Choice::Uniform,

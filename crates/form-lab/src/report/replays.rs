@@ -3,6 +3,8 @@
 //! Episodes are played as in [`evaluate`](crate::evaluate), so the page shows what it counts. The few that are shown are then repeated
 //! step by step, together with the machine.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use form_core::{BoundMachine, Monitor, to_svg};
 use form_env::{Environment, EpisodeOutcome, Frame, GridWorld, Split, Worlds};
@@ -74,7 +76,9 @@ pub(super) fn add(
     let envs = GridEnvFactory::new(&trained.config)?;
     let bound = match trained.checkpoint.mode {
         AssignmentMode::Unaided => None,
-        _ => Some(trained.checkpoint.machine.bind(envs.task().signature())?),
+        _ => Some(Arc::new(
+            trained.checkpoint.machine.bind(envs.task().signature())?,
+        )),
     };
     let machine = bound
         .as_ref()
@@ -199,7 +203,7 @@ const MOST_MAPS: usize = 5;
 struct ReplayWorlds<'a> {
     worlds: <GridEnvFactory as EnvFactory>::Worlds,
     split: Split,
-    bound: Option<&'a BoundMachine>,
+    bound: Option<&'a Arc<BoundMachine>>,
     machine: Option<usize>,
 }
 
@@ -235,7 +239,12 @@ impl ReplayWorlds<'_> {
             edges: Vec::new(),
             buffer: Vec::new(),
         };
-        let mut monitored = self.bound.map(|bound| (bound, Monitor::new(bound)));
+        let own = self.worlds.own_signature(episode.world);
+        let mut monitored = self.bound.map(|bound| {
+            let bound = bound.restricted(own.map(AsRef::as_ref));
+            let monitor = Monitor::new(&bound);
+            (bound, monitor)
+        });
         note(&mut replay, &world, &mut monitored);
         for action in &episode.actions {
             world.step(usize::from(*action))?;
@@ -250,7 +259,7 @@ impl ReplayWorlds<'_> {
 fn note(
     replay: &mut ReplayData,
     world: &GridWorld,
-    monitored: &mut Option<(&BoundMachine, Monitor)>,
+    monitored: &mut Option<(Arc<BoundMachine>, Monitor)>,
 ) {
     let time = replay.poses.len();
     let cell = world.agent();

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use form_core::{Kind, Machine, MachineStatus, Trace};
 use form_env::{Worlds, generator};
-use form_learn::{LearnOutcome, Learner, Limits, StopReason};
+use form_learn::{LearnOutcome, Limits, StopReason};
 use form_rl::{AssignmentMode, Episode, Experience, PpoReport};
 use rayon::prelude::*;
 
 use super::relearnt::{RelearnOutcome, RelearntMachine};
 use super::timers::{Timers, timed};
-use super::{Purpose, Stalled, StopCause, Trainer, agents_for, learner_options, stream};
+use super::{Purpose, Stalled, StopCause, Trainer, agents_for, new_learner, stream};
 use crate::env_factory::EnvFactory;
 use crate::explore::Exploration;
 use crate::game_setup::assignment;
@@ -218,11 +218,7 @@ impl<F: EnvFactory> Trainer<F> {
         });
         let shortest = refuting.min_by_key(|(after, ..)| *after);
         Ok(shortest.map(|(after, early, trace)| match early {
-            true => Trace::with_mode(
-                trace.step_mode(),
-                Kind::Incomplete,
-                trace.steps()[..after].iter().cloned(),
-            ),
+            true => trace.beginning(after),
             false => trace.clone(),
         }))
     }
@@ -263,8 +259,7 @@ impl<F: EnvFactory> Trainer<F> {
         let explores = self.exploration.is_some();
         if explores {
             // All that a run does follows from its traces, also after it was resumed: the learner keeps nothing of earlier calls.
-            let signature = self.game.worlds().signature();
-            self.learner = Learner::new(signature, &learner_options(&self.config));
+            self.learner = new_learner(self.game.worlds(), &self.config)?;
         }
         let mut new = Vec::new();
         for trace in found {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use form_core::{Machine, StepMode, Trace};
 use form_env::{Split, Stream, Worlds, generator};
 use form_learn::{Learner, Options};
@@ -78,7 +78,7 @@ impl<F: EnvFactory> Trainer<F> {
         let worlds = envs.worlds(config.worlds, config.seed, Split::Training)?;
         let machine = first_machine(&config, &envs, worlds.step_mode())?;
         let assignment = assignment(&config, &worlds, &machine)?;
-        let learner = Learner::new(worlds.signature(), &learner_options(&config));
+        let learner = new_learner(&worlds, &config)?;
         let mut state = TrainState::default();
         let actions = worlds.actions().len();
         let (agents, _) = agents_for(&config, actions, &assignment, None, &mut state)?;
@@ -256,6 +256,24 @@ fn wrong_labels(config: &RunConfig) -> WrongLabels {
         noise: (rate > 0.0).then_some(LabelNoise { rate, seed }),
         restart: config.learning.tolerance().is_some(),
     }
+}
+
+/// A learner without traces, for what can be observed in these worlds.
+fn new_learner<W: Worlds>(worlds: &W, config: &RunConfig) -> Result<Learner> {
+    let options = learner_options(config);
+    let Some(shared) = worlds.shared_signature() else {
+        return Ok(Learner::new(worlds.signature(), &options));
+    };
+    if config.method.learns_machine() && (options.once || options.joins || options.counts > 1) {
+        bail!(
+            "learning.once, learning.counts and learning.joins need the same objects in all episodes, and the maps of this task have different ones"
+        );
+    }
+    Ok(Learner::with_own_signatures(
+        worlds.signature(),
+        shared,
+        &options,
+    )?)
 }
 
 fn learner_options(config: &RunConfig) -> Options {

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use form_core::{BoundMachine, Kind, Machine, Trace};
 use form_env::Worlds;
-use form_learn::{Learner, Learnt, Limits, StopReason, Tolerance};
+use form_learn::{Learnt, Limits, StopReason, Tolerance};
 use form_rl::Episode;
 use serde::{Deserialize, Serialize};
 
 use super::relearnt::{RelearnOutcome, RelearntMachine};
-use super::{Trainer, learner_options};
+use super::{Trainer, new_learner};
 use crate::env_factory::EnvFactory;
 
 /// The episodes since a machine was learnt.
@@ -166,8 +166,7 @@ impl<F: EnvFactory> Trainer<F> {
     /// The machine of the shortest description of the newest traces, repeated ones as often as they were observed; or, with a number
     /// of traces or a percentage, the smallest one that misjudges no more.
     fn shortest_description(&self, tolerance: Tolerance) -> Result<Result<Learnt, StopReason>> {
-        let signature = self.game.worlds().signature();
-        let mut learner = Learner::new(signature, &learner_options(&self.config));
+        let mut learner = new_learner(self.game.worlds(), &self.config)?;
         for trace in self.newest(0) {
             learner.add(trace);
         }
@@ -260,15 +259,9 @@ fn shortest(episodes: &[Episode], known: &[Trace], keep: usize) -> Vec<Trace> {
         // Not many more than goals: else what is wrong with them would outweigh what the goals say.
         let number = goals.max(keep.div_ceil(10));
         let incomplete = of(Kind::Incomplete).into_iter().take(number);
-        kept.extend(incomplete.map(|trace| beginning(trace, (*short).max(SHORT_TRACE))));
+        kept.extend(incomplete.map(|trace| trace.beginning((*short).max(SHORT_TRACE))));
     }
     kept
-}
-
-/// The first observations of a trace that is incomplete.
-fn beginning(trace: &Trace, observations: usize) -> Trace {
-    let first = trace.steps().iter().take(observations).cloned();
-    Trace::with_mode(trace.step_mode(), Kind::Incomplete, first)
 }
 
 /// Incomplete traces are not cut to fewer observations.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test it is the assertion")]
 
 mod config;
+mod different_objects;
 mod evaluation;
 mod exploration;
 mod joint_loop;

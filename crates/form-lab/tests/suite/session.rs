@@ -69,7 +69,7 @@ impl Write for Stop {
 }
 
 /// Makes a run twice, once stopped after every iteration: the folders are the same. Returns the result.
-fn same_in_pieces(config: &RunConfig, folder: &Path) -> RunResult {
+pub fn same_in_pieces(config: &RunConfig, folder: &Path) -> RunResult {
     let method = config.method;
     let (whole, pieces) = (folder.join("whole"), folder.join("pieces"));
     let never = Arc::default();

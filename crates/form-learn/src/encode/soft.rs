@@ -15,6 +15,15 @@ impl Encoding {
         self.solver.fresh_absent()
     }
 
+    /// Whether a node of the tree is encoded. It may not be after a limit, which ends the search.
+    pub(crate) fn has_node(&self, node: usize) -> bool {
+        let encoded = match &self.table_runs {
+            Some(runs) => runs.len(),
+            None => self.states.len(),
+        };
+        node < encoded
+    }
+
     /// At a node of the tree, the run is as after a trace of this kind, unless the trace is misjudged.
     pub(crate) fn expect(&mut self, node: usize, kind: Kind, misjudged: Lit) {
         let (states, running) = match &self.table_runs {

@@ -5,6 +5,7 @@
 //! states against misjudged traces by description length ([`description`]).
 
 mod description;
+mod packing;
 mod soft_cegis;
 mod tolerance;
 
@@ -40,6 +41,8 @@ pub struct TolerantOutcome {
     pub levels: Vec<Level>,
     /// The traces that the machine misjudges, by number.
     pub suspects: Vec<Suspect>,
+    /// Whether other traces may be wrong just as well.
+    pub others: OtherSuspects,
     /// Their number, duplicates counted.
     pub misjudged: u64,
     /// How many were tolerated; for [`Tolerance::Auto`] the number that was chosen.
@@ -78,6 +81,18 @@ pub struct Suspect {
     pub expected: Kind,
     /// The number of observations after which the machine and the trace disagree.
     pub after: usize,
+}
+
+/// Whether another machine with as many states, that costs no more and misjudges as few traces, misjudges others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum OtherSuspects {
+    /// None does: proven.
+    None,
+    /// One misjudges these.
+    Traces(Vec<Suspect>),
+    /// It is not known: there is no proven machine, or the question took too long.
+    #[default]
+    Unknown,
 }
 
 impl Learner {
@@ -124,6 +139,7 @@ impl Learner {
     pub fn learn_shortest_description(&mut self, limits: &Limits) -> Result<Option<Learnt>> {
         let total = self.problem().traces.total_weight().ok_or(Error::Weights)?;
         let found = self.search_tolerant(limits, None, |search| {
+            search.seeks_others = false;
             search.shortest_description(total, false)
         });
         Ok(found?.outcome.into_learnt())
@@ -153,10 +169,14 @@ impl Learner {
         }
         let mut search = Search::new(problem, limits);
         let ended = search_for(&mut search);
-        let outcome = search.outcome(ended, tolerated);
+        let found = search.outcome(ended, tolerated);
         let budget = search.budget;
         self.count_work(&budget);
-        outcome
+        let found = found?;
+        Ok(TolerantOutcome {
+            outcome: self.named(found.outcome)?,
+            ..found
+        })
     }
 }
 
@@ -169,6 +189,10 @@ struct Search<'a> {
     rounds: Vec<Round>,
     /// The machine of the answer, with what it misjudges.
     chosen: Option<(u64, Learnt)>,
+    /// A machine of the same size that misjudges other traces, once the answer is known: none, or one.
+    other: Option<Option<Learnt>>,
+    /// Whether such a machine is looked for.
+    seeks_others: bool,
     /// The machine with the fewest states of those that misjudge few enough, not proven to be the answer.
     best: Option<(u64, Learnt)>,
 }
@@ -195,6 +219,8 @@ impl<'a> Search<'a> {
             levels: Vec::new(),
             rounds: Vec::new(),
             chosen: None,
+            other: None,
+            seeks_others: true,
             best: None,
         }
     }
@@ -366,7 +392,8 @@ impl<'a> Search<'a> {
         let start = Instant::now();
         // What fewer states achieve, more achieve too.
         let known = (self.levels[..open.states - 1].last()).map(|level| level.fewest_misjudged);
-        let mut fewest = open.cegis.fewest(self.problem, known, tolerated, budget);
+        let (cegis, limits) = (&mut open.cegis, &self.budget);
+        let mut fewest = cegis.fewest(self.problem, known, tolerated, budget, limits);
         let level = &mut self.levels[open.states - 1];
         let own = open.cegis.best.as_ref().map(|(weight, _)| *weight);
         level.fewest_misjudged =
@@ -395,7 +422,8 @@ impl<'a> Search<'a> {
     ) -> Fewest {
         let start = Instant::now();
         open.cegis.begin_within(self.problem, cost);
-        let fewest = open.cegis.fewest(self.problem, None, tolerated, budget);
+        let (cegis, limits) = (&mut open.cegis, &self.budget);
+        let fewest = cegis.fewest(self.problem, None, tolerated, budget, limits);
         self.count(open, start);
         fewest
     }
@@ -430,8 +458,36 @@ impl<'a> Search<'a> {
             }
             _ => Err(self.budget.stop_reason()),
         };
+        if let Ok(learnt) = &learnt
+            && self.seeks_others
+        {
+            self.look_for_another(open, learnt);
+        }
         self.rounds[open.states - 1].time += start.elapsed();
         learnt
+    }
+
+    /// Asks for a machine of the same size that misjudges other traces.
+    fn look_for_another(&mut self, open: &mut Open, learnt: &Learnt) {
+        let found = mistakes(&self.problem.traces, &self.problem.bind(learnt), 0);
+        let suspects: Vec<usize> = found.iter().map(|(_, prefix)| prefix.trace).collect();
+        let (cegis, cost) = (&mut open.cegis, learnt.cost.size);
+        self.other = match cegis.other(self.problem, &suspects, cost, QUICK) {
+            Solved::Sat(other) => Some(Some(other.learnt)),
+            Solved::Unsat => Some(None),
+            Solved::Unknown => None,
+        };
+    }
+
+    /// The traces that a machine misjudges.
+    fn suspects(&self, learnt: &Learnt) -> Vec<Suspect> {
+        let machine = self.problem.bind(learnt);
+        let found = mistakes(&self.problem.traces, &machine, 0);
+        let mut suspects: Vec<Suspect> = (found.into_iter())
+            .map(|(_, prefix)| self.suspect(&machine, prefix.trace))
+            .collect();
+        suspects.sort_by_key(|suspect| suspect.trace);
+        suspects
     }
 
     /// The outcome, with the suspects of its machine as the evaluator finds them. `tolerated` is what was asked for, if it was a number.
@@ -469,11 +525,15 @@ impl<'a> Search<'a> {
                 let problem = format!("it misjudges {misjudged} traces in\n{}", learnt.machine);
                 return Err(Error::Refuted { problem });
             }
-            suspects = (found.into_iter())
-                .map(|(_, prefix)| self.suspect(&machine, prefix.trace))
-                .collect();
-            suspects.sort_by_key(|suspect| suspect.trace);
+            suspects = self.suspects(learnt);
         }
+        let others = match (&outcome, self.other.take()) {
+            (LearnOutcome::Minimal(_), Some(Some(other))) => {
+                OtherSuspects::Traces(self.suspects(&other))
+            }
+            (LearnOutcome::Minimal(_), Some(None)) => OtherSuspects::None,
+            _ => OtherSuspects::Unknown,
+        };
         Ok(TolerantOutcome {
             tolerated: tolerated.unwrap_or(0).max(match outcome {
                 LearnOutcome::Minimal(_) => misjudged,
@@ -483,6 +543,7 @@ impl<'a> Search<'a> {
             levels: std::mem::take(&mut self.levels),
             rounds: std::mem::take(&mut self.rounds),
             suspects,
+            others,
             misjudged,
         })
     }

@@ -5,7 +5,7 @@
 //! that no trace is misjudged. A core names traces of which one is; its weight is added to the lower bound, and a totalizer lets
 //! one of them be misjudged for free. A model is a candidate, and an upper bound after its replay on all traces. As in the loop
 //! without mistakes ([`cegis`](crate::cegis)) the solver knows only traces that some candidate misjudged, each up to where that
-//! showed.
+//! showed. The first cores and a good machine come from [`packing`](super::packing).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -24,14 +24,14 @@ use form_core::Kind;
 /// The loop for one number of states.
 pub(super) struct SoftCegis {
     tree: PrefixTree,
-    encoding: Encoding,
+    pub(super) encoding: Encoding,
     /// For each trace that the solver knows: the literal that it is misjudged.
-    misjudged: HashMap<usize, Lit>,
+    pub(super) misjudged: HashMap<usize, Lit>,
     /// The traces, and their numbers of observations, that are encoded.
     bound: HashSet<(usize, usize)>,
     /// What the solver assumes. Every assignment misjudges traces of the weight `lower`, and of the weights of the assumptions
     /// that it violates.
-    soft: BTreeMap<Lit, Soft>,
+    pub(super) soft: BTreeMap<Lit, Soft>,
     counters: Vec<Vec<Lit>>,
     /// The assumptions that machines cost no more than a bound, if there is one: what follows is about these machines then.
     within: Vec<Lit>,
@@ -43,12 +43,16 @@ pub(super) struct SoftCegis {
     pub(super) lower: u64,
     /// Upper bound: the machine that misjudges the lowest weight so far.
     pub(super) best: Option<(u64, Learnt)>,
+    /// Disjoint cores of all machines with this number of states, once they have been looked for.
+    pub(super) packed: Option<Vec<Vec<TracePrefix>>>,
+    /// The solver calls that this took.
+    pub(super) packing_calls: usize,
 }
 
 /// An assumption.
 #[derive(Clone, Copy)]
-struct Soft {
-    weight: u64,
+pub(super) struct Soft {
+    pub(super) weight: u64,
     /// If it is about a counter: which one, and which literal of it.
     counter: Option<(usize, usize)>,
 }
@@ -83,6 +87,8 @@ impl SoftCegis {
             hard: false,
             lower: 0,
             best: None,
+            packed: None,
+            packing_calls: 0,
         })
     }
 
@@ -92,7 +98,7 @@ impl SoftCegis {
         crate::effort::Effort {
             counterexamples: self.bound.len(),
             steps: self.tree.len(),
-            calls,
+            calls: calls + self.packing_calls,
             clauses,
         }
     }
@@ -110,6 +116,19 @@ impl SoftCegis {
                 (weight > 0).then_some((-misjudged, Soft { weight, counter }))
             })
             .collect();
+        for core in self.packed.clone().unwrap_or_default() {
+            self.relax_traces(problem, &core);
+        }
+    }
+
+    /// Whether machines are bounded by their cost.
+    pub(super) fn is_bounded(&self) -> bool {
+        !self.within.is_empty()
+    }
+
+    /// The number of states.
+    pub(super) fn states(&self) -> usize {
+        self.encoding.shape().states
     }
 
     /// The lowest cost of a machine with this number of states.
@@ -118,14 +137,18 @@ impl SoftCegis {
     }
 
     /// Raises the lower bound until it meets the best machine or `known`, which some machine with fewer states misjudges, or
-    /// exceeds what is tolerated. With a limit on solver calls it may end without an answer.
+    /// exceeds what is tolerated. With a limit on solver calls, besides the limits of the whole search, it may end without an answer.
     pub(super) fn fewest(
         &mut self,
         problem: &Problem,
         known: Option<u64>,
         tolerated: u64,
         budget: Option<ConflictBudget>,
+        limits: &Budget,
     ) -> Fewest {
+        if budget.is_none() && self.packed.is_none() {
+            self.pack(problem, tolerated, limits);
+        }
         let mut calls = 0;
         loop {
             let upper = self.best.as_ref().map(|(weight, _)| *weight);
@@ -174,7 +197,7 @@ impl SoftCegis {
     }
 
     /// Makes a core smaller: by asking again, then by leaving out one assumption after the other, with few conflicts each.
-    fn reduce(&mut self, mut core: Vec<Lit>) -> Vec<Lit> {
+    pub(super) fn reduce(&mut self, mut core: Vec<Lit>) -> Vec<Lit> {
         for _ in 0..TRIMS {
             core.reverse();
             match self.solve_within(&core, Some(REDUCE_CONFLICTS)) {
@@ -201,6 +224,17 @@ impl SoftCegis {
             needed = needed.min(core.len());
         }
         core
+    }
+
+    /// One of these traces is misjudged.
+    pub(super) fn relax_traces(&mut self, problem: &Problem, core: &[TracePrefix]) {
+        for prefix in core {
+            self.encode(problem, prefix);
+        }
+        let core: Vec<Lit> = (core.iter())
+            .map(|prefix| -self.misjudged[&prefix.trace])
+            .collect();
+        self.relax(&core);
     }
 
     /// One of these assumptions is violated: the lower bound rises, and a counter allows one violation.
@@ -249,6 +283,15 @@ impl SoftCegis {
         if (self.best.as_ref()).is_none_or(|(best, _)| weight < *best) {
             self.best = Some((weight, learnt.clone()));
         }
+        self.learn_from(problem, found)
+    }
+
+    /// Encodes some of the traces that a machine misjudges; whether any of these were not encoded yet.
+    pub(super) fn learn_from(
+        &mut self,
+        problem: &Problem,
+        found: Vec<(Mistake, TracePrefix)>,
+    ) -> bool {
         let is_new = |prefix: &TracePrefix| !self.bound.contains(&(prefix.trace, prefix.length));
         let mut new: Vec<(Mistake, TracePrefix)> = (found.into_iter())
             .filter(|(_, prefix)| is_new(prefix))
@@ -271,7 +314,10 @@ impl SoftCegis {
     }
 
     /// Encodes a trace up to where it was misjudged.
-    fn encode(&mut self, problem: &Problem, prefix: &TracePrefix) {
+    pub(super) fn encode(&mut self, problem: &Problem, prefix: &TracePrefix) {
+        if self.bound.contains(&(prefix.trace, prefix.length)) {
+            return;
+        }
         let observations = problem.traces.observations();
         let steps = problem.traces.steps(prefix);
         // A node has no end of its own: traces may contradict each other.
@@ -279,6 +325,9 @@ impl SoftCegis {
         self.encoding.extend(&self.tree, observations);
         let known = self.misjudged.get(&prefix.trace).copied();
         let misjudged = known.unwrap_or_else(|| self.new_soft(problem, prefix.trace));
+        if !self.encoding.has_node(node) {
+            return;
+        }
         self.bound.insert((prefix.trace, prefix.length));
         self.encoding.expect(node, prefix.kind, misjudged);
         if prefix.kind != Kind::Incomplete {
@@ -313,6 +362,25 @@ impl SoftCegis {
         for literal in std::mem::take(&mut self.soft).into_keys() {
             self.encoding.require(&[literal]);
         }
+    }
+
+    /// Another machine that misjudges no more than the lower bound and costs no more than this, and that judges one of these traces
+    /// rightly. Only after [`harden`](Self::harden).
+    pub(super) fn other(
+        &mut self,
+        problem: &Problem,
+        suspects: &[usize],
+        cost: usize,
+        budget: ConflictBudget,
+    ) -> Solved<Candidate> {
+        let activation = self.encoding.activation_literal();
+        let mut clause = vec![-activation];
+        let known = suspects.iter().filter_map(|one| self.misjudged.get(one));
+        clause.extend(known.map(|misjudged| -misjudged));
+        self.encoding.require(&clause);
+        let mut assumptions = self.encoding.at_most(Measure::Cost, cost);
+        assumptions.push(activation);
+        self.solve(problem, &assumptions, Some(budget))
     }
 }
 

@@ -227,3 +227,94 @@ fn one_trace_may_have_very_many_objects() {
     let (machine, _) = learn(&signature, &[Trace::new(Kind::Goal, steps(&atoms))]);
     assert_eq!(machine.edges().len(), 1, "{machine}");
 }
+
+/// Adding traces one by one, with all atoms known beforehand, gives a machine as small as lifting all of them at once; it
+/// judges each trace rightly over that trace's own atoms, and names nothing that some trace lacks.
+#[test]
+fn traces_with_signatures_of_their_own_are_learnt_one_by_one() {
+    let atoms = ["p(a)", "p(b)", "p(c)", "q(a)", "q(b)", "end"];
+    let signature = Signature::parse(atoms).unwrap();
+    let targets = [
+        "u0 -> u_acc : forall X. p(X)",
+        "u0 -> u1 : forall X. p(X)\nu1 -> u_acc : exists X. q(X)",
+        "u0 -> u1 : p(a)\nu1 -> u_acc : forall X. q(X)",
+        "u0 -> u_acc : end and not forall X. p(X)",
+    ];
+    for (seed, target) in (0..40).zip(targets.iter().cycle()) {
+        let target: Machine = format!("initial u0\naccept u_acc\n{target}")
+            .parse()
+            .unwrap();
+        let mut random = Random::new(seed);
+        let mut traces = Vec::new();
+        for _ in 0..30 {
+            // Every trace has p(a), q(a) and end, and some of the others.
+            let has = |atom: &&str, random: &mut Random| {
+                ["p(a)", "q(a)", "end"].contains(atom) || random.below(2) == 0
+            };
+            let own: Vec<&str> = (atoms.into_iter())
+                .filter(|atom| has(atom, &mut random))
+                .collect();
+            let signature_of_trace = Signature::parse(&own).unwrap();
+            let steps: Vec<_> = (0..1 + random.below(7))
+                .map(|_| signature_of_trace.observation([random.pick(&own)]).unwrap())
+                .collect();
+            let steps = Trace::new(Kind::Incomplete, steps).steps().to_vec();
+            let judged = labelled(&target, &signature_of_trace, steps);
+            let over_all = |step| {
+                signature
+                    .observation(signature_of_trace.texts(step))
+                    .unwrap()
+            };
+            let steps: Vec<_> = judged.steps().iter().map(over_all).collect();
+            let own = signature.observation(&own).unwrap();
+            traces.push(Trace::new(judged.kind(), steps).with_signature(own));
+        }
+        let shared = signature.observation(["p(a)", "q(a)", "end"]).unwrap();
+        let options = Options::default();
+        let mut learner = Learner::with_own_signatures(&signature, &shared, &options).unwrap();
+        for (number, trace) in traces.iter().enumerate() {
+            learner.add(trace);
+            // What was learnt before is kept.
+            if number % 10 == 9 {
+                learner.learn(&Limits::default()).unwrap();
+            }
+        }
+        let LearnOutcome::Minimal(learnt) = learner.learn(&Limits::default()).unwrap() else {
+            panic!("there is a machine")
+        };
+        for trace in &traces {
+            let own = signature.restricted(trace.own_signature().unwrap());
+            let steps = trace
+                .steps()
+                .iter()
+                .map(|step| own.observation(signature.texts(step)));
+            let alone = Trace::new(trace.kind(), steps.map(Result::unwrap).collect::<Vec<_>>());
+            // A range may be empty in the trace: the union knows all predicates.
+            let bound = learnt.machine.bind(&signature).unwrap();
+            assert_eq!(trace.disagreement(&bound), None, "{}", learnt.machine);
+            if let Ok(bound) = learnt.machine.bind(&own) {
+                assert_eq!(alone.disagreement(&bound), None, "{}", learnt.machine);
+            }
+        }
+        let text = learnt.machine.to_string();
+        assert!(
+            !["(b)", "(c)"].iter().any(|name| text.contains(name)),
+            "{text}"
+        );
+        let at_once = form_learn::lift(&signature, &traces, true).unwrap();
+        let mut lifted = Learner::lifted(&at_once.signature, &options);
+        at_once.traces.iter().for_each(|trace| {
+            lifted.add(trace);
+        });
+        let LearnOutcome::Minimal(expected) = lifted.learn(&Limits::default()).unwrap() else {
+            panic!("there is a machine")
+        };
+        let size = |learnt: &form_learn::Learnt| (learnt.states, learnt.cost.size);
+        assert_eq!(
+            size(&learnt),
+            size(&expected),
+            "{text}\n{}",
+            expected.machine
+        );
+    }
+}

@@ -2,7 +2,8 @@
 
 use form_core::{Kind, Machine, Signature, Trace};
 use form_learn::{
-    Error, LearnOutcome, Learner, Limits, Options, StopReason, Tolerance, TolerantOutcome,
+    Error, LearnOutcome, Learner, Limits, Options, OtherSuspects, StopReason, Tolerance,
+    TolerantOutcome,
 };
 
 use super::brute_force::fewest_misjudged;
@@ -129,6 +130,55 @@ fn size_of(problem: &Problem, tolerated: u64, states: usize) -> usize {
     };
     assert_eq!(outcome.misjudged, tolerated);
     learnt.cost.size
+}
+
+/// Other traces may be wrong just as well if a machine as small, that misjudges as few, judges one of the suspects rightly: asked for by
+/// giving this trace a weight that is not tolerated.
+#[test]
+fn other_suspects_are_possible_or_refuted() {
+    let (mut possible, mut refuted) = (0, 0);
+    for seed in 0..600 {
+        let mut problem = problem(seed);
+        flip(&mut problem, &mut Random::new(seed), 1 + seed as usize % 2);
+        let tolerated = problem.traces.len().saturating_sub(1).min(2) as u64;
+        let ours = tolerant(&problem, tolerated, problem.max_states.min(2));
+        let LearnOutcome::Minimal(learnt) = &ours.outcome else {
+            assert_eq!(ours.others, OtherSuspects::Unknown);
+            continue;
+        };
+        let numbers = |suspects: &[form_learn::Suspect]| -> Vec<usize> {
+            suspects.iter().map(|suspect| suspect.trace).collect()
+        };
+        let expected = numbers(&ours.suspects).into_iter().any(|suspect| {
+            let mut learner = Learner::new(&problem.signature, &problem.options);
+            let mut distinct = 0;
+            for trace in &problem.traces {
+                distinct += usize::from(learner.add(trace).is_some());
+                if distinct == suspect + 1 {
+                    learner.add_weighted(trace, 1000);
+                    distinct = usize::MAX / 2;
+                }
+            }
+            let limits = Limits {
+                max_states: learnt.states,
+                ..Limits::default()
+            };
+            let other = learner.learn_tolerant(Tolerance::AtMost(ours.misjudged), &limits);
+            let other = other.unwrap();
+            matches!(&other.outcome, LearnOutcome::Minimal(other) if other.cost.size <= learnt.cost.size)
+        });
+        match &ours.others {
+            OtherSuspects::Unknown => panic!("seed {seed}: so small a question is decided"),
+            OtherSuspects::None => assert!(!expected, "seed {seed}"),
+            OtherSuspects::Traces(others) => {
+                assert!(expected, "seed {seed}");
+                assert_ne!(numbers(others), numbers(&ours.suspects));
+            }
+        }
+        possible += usize::from(expected);
+        refuted += usize::from(!expected && !ours.suspects.is_empty());
+    }
+    assert!(possible >= 20 && refuted >= 20, "{possible}, {refuted}");
 }
 
 /// Without wrong traces a tolerance of zero gives what exact learning gives.
@@ -308,7 +358,7 @@ fn exceptions(n: usize, m: usize) -> f64 {
 #[test]
 fn no_description_is_shorter() {
     let mut compared = 0;
-    for seed in 0..150 {
+    for seed in 0..600 {
         let mut problem = problem(seed);
         flip(&mut problem, &mut Random::new(seed), 1 + seed as usize % 3);
         let limits = Limits {

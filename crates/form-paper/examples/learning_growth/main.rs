@@ -150,7 +150,9 @@ fn states(limit: Duration) -> Fallible<Study> {
 /// A task of the paper with this number of yellow checkpoints. They are numbered first, so the others get higher numbers.
 fn paper_task(name: &str, yellow: usize) -> Fallible<Task> {
     let mut description = Task::builtin(name)?.description().clone();
-    description.checkpoints.insert(Colour::Yellow, yellow);
+    description
+        .checkpoints
+        .insert(Colour::Yellow, yellow.into());
     let machine = description.machine.to_string();
     let seventh = format!("purple(o{})", 7 + yellow - 2);
     description.machine = machine.replace("purple(o7)", &seventh).parse()?;

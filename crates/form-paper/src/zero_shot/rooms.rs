@@ -51,7 +51,7 @@ pub(crate) fn tasks() -> Result<Vec<Task>> {
                 name: format!("{name}-{}", machine.name()),
                 about: String::new(),
                 room: room(side, walls)?,
-                checkpoints: BTreeMap::from(Colour::ALL.map(|colour| (colour, 2))),
+                checkpoints: BTreeMap::from(Colour::ALL.map(|colour| (colour, 2.into()))),
                 keys: BTreeSet::new(),
                 doors: BTreeSet::new(),
                 lava: if line.contains("lava") { side / 3 } else { 0 },

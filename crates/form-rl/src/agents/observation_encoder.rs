@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProgressEncoding {
-    /// One indicator per ground atom: 1 once it has been observed. The paper's encoding.
+    /// One indicator per ground atom: 1 once it has been observed. The paper's encoding. Where episodes have different objects, those that
+    /// an episode does not have count as observed.
     Bits,
     /// An image plane with a 1 in the cell of every object that is still missing. The environment must know the cells of its atoms.
     #[default]
@@ -147,8 +148,11 @@ impl ObservationEncoder {
             _ => worlds.observe(world, image, own),
         }
         let (bits, states) = extension.split_at_mut(self.bits.len());
+        let own = machine.own_signature();
         for (bit, atom) in bits.iter_mut().zip(&self.bits) {
-            *bit = f32::from(u8::from(machine_state.seen.contains(*atom)));
+            // Nobody waits for what is not there.
+            let awaited = own.is_none_or(|own| own.contains(*atom));
+            *bit = f32::from(u8::from(!awaited || machine_state.seen.contains(*atom)));
         }
         states.fill(0.0);
         if let Some(here) = states.get_mut(machine_state.state.index()) {

@@ -7,7 +7,7 @@ use form_core::{AtomSet, BoundMachine, Monitor, Recorder, StateId, StepMode};
 use form_env::{Action, EpisodeOutcome, Worlds};
 
 use super::game_config::{Credit, GameConfig};
-use super::label_noise::WrongLabels;
+use super::label_noise::{WrongLabels, observable};
 use crate::agents::agent_assignment::{AgentAssignment, AssignmentMode};
 use crate::agents::observation_encoder::MachineState;
 use crate::experience::{ClosedTrajectory, Observation, Steps};
@@ -30,6 +30,8 @@ pub(crate) struct OpenTrajectory {
 pub(crate) struct EnvSlot {
     /// The number of its world in the game.
     pub(crate) number: usize,
+    /// The machine, for the atoms that can be observed in the episode.
+    pub(crate) machine: Arc<BoundMachine>,
     pub(crate) monitor: Monitor,
     pub(crate) recorder: Recorder,
     /// The actions of the episode so far.
@@ -69,6 +71,7 @@ impl EnvSlot {
     pub(crate) fn new(assignment: &AgentAssignment, hidden_size: usize) -> Self {
         Self {
             number: 0,
+            machine: assignment.bound_machine().clone(),
             monitor: Monitor::new(assignment.bound_machine()),
             recorder: Recorder::with_mode(assignment.machine().step_mode()),
             actions: Vec::new(),
@@ -95,8 +98,11 @@ impl EnvSlot {
     ) {
         self.wrong_labels = wrong_labels;
         self.misjudged = false;
-        self.monitor.reset(assignment.bound_machine());
-        self.recorder = Recorder::with_mode(assignment.machine().step_mode());
+        let own = worlds.own_signature(world);
+        self.machine = (assignment.bound_machine()).restricted(own.map(AsRef::as_ref));
+        self.monitor.reset(&self.machine);
+        let recorder = Recorder::with_mode(assignment.machine().step_mode());
+        self.recorder = recorder.within(own.cloned());
         self.actions.clear();
         self.idle = false;
         self.total_reward = 0.0;
@@ -104,7 +110,7 @@ impl EnvSlot {
         self.hidden_state.fill(0.0);
         self.course = None;
         let labels = self.labels(worlds, world);
-        self.owed = self.observe(assignment, &labels);
+        self.owed = self.observe(&labels);
     }
 
     /// The labels of the last step, as they are observed.
@@ -114,33 +120,30 @@ impl EnvSlot {
             None => Cow::Borrowed(labels),
             Some(noise) => {
                 let place = (self.number, worlds.episode(world), self.actions.len());
-                Cow::Owned(noise.observed(labels, worlds.signature(), place))
+                Cow::Owned(noise.observed(labels, &observable(worlds, world), place))
             }
         }
     }
 
     /// Feeds labels to the machine and to the trace; the machine's reward.
-    fn observe(&mut self, assignment: &AgentAssignment, labels: &AtomSet) -> f64 {
+    fn observe(&mut self, labels: &AtomSet) -> f64 {
         self.recorder.observe(labels);
         if let Some(course) = &mut self.course {
             course.observed();
         }
-        self.monitor
-            .observe(assignment.bound_machine(), labels)
-            .reward
+        self.monitor.observe(&self.machine, labels).reward
     }
 
     /// The logits of the reach-avoid policy; nothing if the world cannot place its atoms, or no plan can be made.
     pub(super) fn reach_avoid_logits<W: Worlds>(
         &mut self,
         navigator: &mut Navigator,
-        machine: &Arc<BoundMachine>,
         worlds: &W,
         world: usize,
     ) -> Option<[f32; Action::MOVES]> {
         let pose = worlds.pose(world)?;
         if self.course.is_none() {
-            self.course = Course::in_world(machine, worlds, world);
+            self.course = Course::in_world(&self.machine, worlds, world);
         }
         let course = self.course.as_mut()?;
         Some(course.logits(navigator, &self.monitor, pose))
@@ -168,7 +171,7 @@ impl EnvSlot {
             && !outcome.is_over()
         {
             self.misjudged = true;
-            self.monitor.reset(assignment.bound_machine());
+            self.monitor.reset(&self.machine);
             self.course = None;
             result = StepResult::Continues;
         }
@@ -197,7 +200,7 @@ impl EnvSlot {
         let mut reward = 0.0;
         if !labels.is_empty() || assignment.machine().step_mode() == StepMode::All {
             seen = Some(self.monitor.seen().union(&labels));
-            reward = self.observe(assignment, &labels);
+            reward = self.observe(&labels);
         }
         reward += std::mem::take(&mut self.owed);
         let state = self.monitor.state();
@@ -340,14 +343,7 @@ impl EnvSlot {
             hidden_state: self.hidden_state.clone(),
         };
         let (image, vector) = (&mut observation.image, &mut observation.vector);
-        encoder.encode(
-            worlds,
-            world,
-            assignment.bound_machine(),
-            state,
-            image,
-            vector,
-        );
+        encoder.encode(worlds, world, &self.machine, state, image, vector);
         observation
     }
 }

@@ -54,8 +54,10 @@ impl GameConfig {
             });
         }
         let machine = assignment.bound_machine();
+        let own = worlds.own_signature(0);
         let mut awaited = (assignment.machine().state_ids())
-            .flat_map(|state| machine.progress_atoms(state).iter());
+            .flat_map(|state| machine.progress_atoms(state).iter())
+            .filter(|atom| own.is_none_or(|own| own.contains(*atom)));
         if assignment
             .roles()
             .iter()

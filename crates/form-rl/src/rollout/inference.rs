@@ -28,19 +28,17 @@ impl Inference {
         worlds: &W,
         slots: &[EnvSlot],
     ) {
-        let (machine, encoder) = (
-            assignment.bound_machine(),
-            &assignment.roles()[agent].encoder,
-        );
+        let encoder = &assignment.roles()[agent].encoder;
         let (bytes, numbers) = (encoder.image_len(), encoder.vector_len());
         self.images.resize(self.worlds.len() * bytes, 0);
         self.vectors.resize(self.worlds.len() * numbers, 0.0);
         let (mut images, mut vectors) = (&mut self.images[..], &mut self.vectors[..]);
         for world in &self.worlds {
-            let state = slots[*world].machine_state();
+            let slot = &slots[*world];
             let image = images.split_off_mut(..bytes).unwrap_or_default();
             let vector = vectors.split_off_mut(..numbers).unwrap_or_default();
-            encoder.encode(worlds, *world, machine, state, image, vector);
+            let state = slot.machine_state();
+            encoder.encode(worlds, *world, &slot.machine, state, image, vector);
         }
         self.starts.clear();
         self.hidden_states.clear();

@@ -3,8 +3,10 @@
 //! The noise of a step depends on the seed, the world, the episode and the step alone. So it is the same for any number of threads,
 //! and in an episode that is replayed from its actions.
 
-use form_core::{AtomId, AtomSet, Signature};
-use form_env::{Stream, generator};
+use std::borrow::Cow;
+
+use form_core::{AtomId, AtomSet};
+use form_env::{Stream, Worlds, generator};
 use rand::RngExt;
 
 /// Wrong labels: in every step each true atom is missed with this probability, and with the same probability one atom of the
@@ -31,11 +33,11 @@ pub struct WrongLabels {
 const WORDS_PER_STEP: u128 = 1 << 20;
 
 impl LabelNoise {
-    /// The labels of a step as they are observed, in a world, an episode and a step of these numbers.
+    /// The labels of a step as they are observed where these atoms can be, in a world, an episode and a step of these numbers.
     pub fn observed(
         &self,
         labels: &AtomSet,
-        signature: &Signature,
+        observable: &AtomSet,
         (world, episode, step): (usize, u64, usize),
     ) -> AtomSet {
         let world = world as u64;
@@ -45,16 +47,26 @@ impl LabelNoise {
         let mut observed: AtomSet = (labels.iter())
             .filter(|_| !random.random_bool(self.rate))
             .collect();
-        if !signature.is_empty() && random.random_bool(self.rate) {
-            let ids: Vec<AtomId> = signature.ids().collect();
+        if !observable.is_empty() && random.random_bool(self.rate) {
+            let ids: Vec<AtomId> = observable.iter().collect();
             observed.insert(ids[random.random_range(0..ids.len())]);
         }
         observed
     }
 }
 
+/// The atoms that can be observed in a world.
+pub fn observable<W: Worlds>(worlds: &W, world: usize) -> Cow<'_, AtomSet> {
+    match worlds.own_signature(world) {
+        Some(own) => Cow::Borrowed(own),
+        None => Cow::Owned(worlds.signature().ids().collect()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use form_core::Signature;
+
     use super::*;
 
     /// Both rates are as asked for, steps differ, and each is the same again.
@@ -63,11 +75,12 @@ mod tests {
         let signature = Signature::parse(["a", "b", "c", "d"]).unwrap();
         let noise = LabelNoise { rate: 0.1, seed: 7 };
         let labels = signature.observation(["a", "b"]).unwrap();
+        let all: AtomSet = signature.ids().collect();
         let (mut dropped, mut added) = (0, 0);
         for step in 0..10_000 {
             let place = (step % 4, (step % 5) as u64, step);
-            let observed = noise.observed(&labels, &signature, place);
-            assert_eq!(observed, noise.observed(&labels, &signature, place));
+            let observed = noise.observed(&labels, &all, place);
+            assert_eq!(observed, noise.observed(&labels, &all, place));
             dropped += labels.difference(&observed).len();
             added += observed.difference(&labels).len();
         }
@@ -75,6 +88,6 @@ mod tests {
         assert!((1800..=2150).contains(&dropped), "{dropped}");
         assert!((430..=570).contains(&added), "{added}");
         let none = LabelNoise { rate: 0.0, seed: 7 };
-        assert_eq!(none.observed(&labels, &signature, (0, 0, 0)), labels);
+        assert_eq!(none.observed(&labels, &all, (0, 0, 0)), labels);
     }
 }

@@ -95,17 +95,17 @@ impl<W: Worlds> Part<'_, W> {
         }
         let mut rows = vec![0; self.policies.len()];
         let mut actions = Vec::with_capacity(acted.len());
-        let machine = assignment.bound_machine();
+        let machine = assignment.machine();
         for (world, (acted, slot)) in acted.iter().zip(self.slots.iter_mut()).enumerate() {
             actions.push(match *acted {
                 // The world has ended and ignores its action.
                 None if slot.idle => 0,
                 None => {
-                    let running = !machine.machine().is_terminal(slot.monitor.state());
+                    let running = !machine.is_terminal(slot.monitor.state());
                     let navigator =
                         (self.navigator.as_mut()).filter(|_| running && choice != Choice::Uniform);
                     let logits = navigator.and_then(|navigator| {
-                        slot.reach_avoid_logits(navigator, machine, &*self.worlds, world)
+                        slot.reach_avoid_logits(navigator, &*self.worlds, world)
                     });
                     match (logits, choice) {
                         (None, _) => draw(world, Draw::Uniform(count)),

@@ -104,11 +104,10 @@ impl Player {
             }
             return Ok(Some(inference.outputs.logits.clone()));
         }
-        let (slot, machine) = (&mut self.slots[0], assignment.bound_machine());
-        let running = !machine.machine().is_terminal(slot.monitor.state());
+        let (slot, machine) = (&mut self.slots[0], assignment.machine());
+        let running = !machine.is_terminal(slot.monitor.state());
         let navigator = self.navigator.as_mut().filter(|_| running);
-        let logits =
-            navigator.and_then(|navigator| slot.reach_avoid_logits(navigator, machine, worlds, 0));
+        let logits = navigator.and_then(|navigator| slot.reach_avoid_logits(navigator, worlds, 0));
         Ok(logits.map(|logits| logits.to_vec()))
     }
 }

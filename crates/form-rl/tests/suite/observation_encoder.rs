@@ -1,8 +1,11 @@
 //! What agents see: the world as it is, and progress towards a `forall` exactly as the buffer has it.
 
+use std::sync::Arc;
+
 use form_core::{AtomSet, Machine, Monitor, Signature, StateId};
 use form_env::{
-    Copies, Environment, EpisodeOutcome, GridWorld, GridWorlds, Spec, View, Worlds, solution,
+    Copies, Environment, EpisodeOutcome, GridWorld, GridWorlds, Maps, Spec, Split, Task, View,
+    WorldOptions, Worlds, solution,
 };
 use form_rl::{
     AgentAssignment, AssignmentMode, Credit, Game, GameConfig, MachineState, ObservationEncoder,
@@ -237,4 +240,55 @@ fn without_an_image_there_are_indicators() {
     let encoder = &assignment.roles()[0].encoder;
     assert_eq!(encoder.vectors(), [("indicators", 2)]);
     assert_eq!(encoder.image(), None);
+}
+
+/// Where maps have different objects, a plane shows those of the map that are missing, and an indicator of an object that is not there is 1.
+#[test]
+fn objects_that_a_map_lacks_are_not_awaited() {
+    let text = Task::builtin("all-yellow").unwrap().to_toml();
+    let text = text.replace("yellow = 2", "yellow = [2, 3, 4]");
+    let task = Arc::new(Task::from_toml(&text).unwrap());
+    let maps = Maps::Set(task.maps(7, Split::Training, 9).unwrap());
+    let options = WorldOptions {
+        view: View::Planes,
+        ..WorldOptions::default()
+    };
+    let worlds = GridWorlds::new(task.clone(), maps, options, 9, 7).unwrap();
+    let machine = Arc::new(task.truth().clone());
+    let initial = machine.machine().initial();
+    let mut met = std::collections::BTreeSet::new();
+    for world in 0..9 {
+        let own = worlds.own_signature(world).unwrap();
+        let bound = machine.restricted(Some(own));
+        // All objects but the goal and ten of other colours.
+        let yellow = own.len() - 11;
+        met.insert(yellow);
+        let encoded = |progress| {
+            let states = [initial];
+            let encoder = ObservationEncoder::of(worlds.spec(), &machine, &states, progress);
+            let mut image = vec![0; encoder.image_len()];
+            let mut vector = vec![0.0; encoder.vector_len()];
+            let seen = task.signature().observation(["yellow(o0)"]).unwrap();
+            let state = MachineState {
+                state: initial,
+                seen: &seen,
+            };
+            encoder.encode(&worlds, world, &bound, state, &mut image, &mut vector);
+            (image, vector)
+        };
+        let (_, bits) = encoded(ProgressEncoding::Bits);
+        assert_eq!(bits.len(), 4);
+        let missing = |number: usize| number > 0 && number < yellow;
+        for (number, bit) in bits.iter().enumerate() {
+            assert_eq!(*bit, f32::from(u8::from(!missing(number))), "{bits:?}");
+        }
+        let (image, bits) = encoded(ProgressEncoding::Plane);
+        assert!(bits.is_empty());
+        let channels = image.len() / (13 * 13);
+        let plane = image
+            .chunks(channels)
+            .map(|cell| usize::from(cell[channels - 1]));
+        assert_eq!(plane.sum::<usize>(), yellow - 1);
+    }
+    assert_eq!(met.into_iter().collect::<Vec<_>>(), [2, 3, 4]);
 }
