@@ -28,11 +28,12 @@ impl Workload {
 
     /// Runs the machine; runs begin anew at terminal states.
     pub fn run(&self, steps: usize) {
-        let mut run = Run::new(&self.machine);
+        let machine = &self.machine;
+        let mut run = Run::new(machine);
         for observation in self.observations.iter().cycle().take(steps) {
-            black_box(run.step(&self.machine, observation));
-            if self.machine.machine().is_terminal(run.state()) {
-                run.reset(&self.machine);
+            black_box(run.step(machine, observation));
+            if machine.machine().is_terminal(run.state()) {
+                run.reset(machine);
             }
         }
         black_box(run);

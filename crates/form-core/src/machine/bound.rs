@@ -112,7 +112,7 @@ pub struct BoundMachine {
     machine: Arc<Machine>,
     signature: Arc<Signature>,
     /// The atoms that can be observed, if these are not all of the signature.
-    own: Option<AtomSet>,
+    own: Option<Arc<AtomSet>>,
     program: Program,
     entries: Vec<Target>,
     /// Target and reward of each edge.
@@ -211,7 +211,7 @@ impl BoundMachine {
             every_step: machine.step_mode() == StepMode::All,
             machine,
             signature,
-            own: own.cloned(),
+            own: own.cloned().map(Arc::new),
             program,
             entries,
             outcomes,
@@ -240,7 +240,7 @@ impl BoundMachine {
 
     /// The atoms that can be observed, if these are not all of the signature: see [`within`](Self::within).
     pub fn own_signature(&self) -> Option<&AtomSet> {
-        self.own.as_ref()
+        self.own.as_deref()
     }
 
     /// The edges out of a state, in declaration order.
