@@ -155,6 +155,13 @@ impl Worlds {
             Split::Training
         };
         let task = task.task.clone();
+        // Wrappers and recorders bind machines once, to the atoms of the task.
+        if task.shared_signature().is_some() {
+            return Err(PyValueError::new_err(format!(
+                "the maps of {} have different objects: `formrl.train` and `form` train on them, but they are no worlds of Gymnasium yet",
+                task.name()
+            )));
+        }
         py.detach(|| {
             let maps = match maps {
                 None => Maps::Fresh(split),

@@ -171,6 +171,8 @@ def test_without_a_terminal_pythons_own_streams_get_what_the_trainer_says(tmp_pa
 
 def test_ctrl_c_leaves_a_run_that_can_be_resumed(tmp_path: Path) -> None:
     out = tmp_path / "run"
+    # Shells start what runs in the background with the signal ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt() -> None:
         while not (out / "metrics.csv").exists() or len((out / "metrics.csv").read_text().splitlines()) < 3:

@@ -26,6 +26,8 @@ pub(crate) struct OwnSignatures {
     families: Vec<(AtomSet, AtomId)>,
     /// The constants that every trace has.
     shared: BTreeSet<Name>,
+    /// The predicates that some trace has no atom of: machines must not name them.
+    missing: BTreeSet<Name>,
 }
 
 impl OwnSignatures {
@@ -60,7 +62,12 @@ impl OwnSignatures {
         let constants = shared
             .iter()
             .flat_map(|id| signature.atom(id).constants().to_vec());
+        let missing = (families.iter()).filter(|(_, atoms)| !atoms.intersects(shared));
         Ok(Self {
+            missing: missing
+                .flat_map(|((name, _), _)| [name.to_string(), format!("{ALL}{name}")])
+                .map(|name| Name::new(&name))
+                .collect::<Result<_, _>>()?,
             plain: (signature.atoms().iter())
                 .map(|atom| all.id_of_written(&atom.to_string()))
                 .collect::<Result<_, _>>()?,
@@ -76,7 +83,10 @@ impl OwnSignatures {
     /// The atoms that edges are made of: only shared constants are named.
     pub(crate) fn vocabulary(&self, options: &Options) -> Vec<LearnableAtom> {
         let named = |name: &Name| self.shared.contains(name);
-        lifted_vocabulary(&self.signature, options.first_order, named)
+        let mut vocabulary = lifted_vocabulary(&self.signature, options.first_order, named);
+        let is_missing = |(name, _): &(&Name, usize)| self.missing.contains(*name);
+        vocabulary.retain(|learnable| !learnable.atom.predicates().iter().any(is_missing));
+        vocabulary
     }
 
     /// A trace as the learner gets it. One without a signature of its own has all atoms.

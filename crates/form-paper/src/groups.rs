@@ -83,10 +83,13 @@ impl<'a> Group<'a> {
         self.runs().count() > 0 && self.runs().all(tells)
     }
 
-    /// The largest number of steps of a run.
+    /// The largest number of steps of a run, finished or not.
     fn most_steps(self) -> f64 {
-        let steps = self.results().map(|result| result.steps as f64);
-        steps.fold(0.0, f64::max)
+        let steps = self.runs().filter_map(|run| match &run.result {
+            Some(result) => Some(result.steps),
+            None => run.progress.as_ref().map(|progress| progress.steps),
+        });
+        steps.max().unwrap_or(0) as f64
     }
 
     /// The environment steps of the runs that converged.
@@ -128,6 +131,9 @@ impl<'a> Group<'a> {
     }
 
     pub(crate) fn in_words(self) -> String {
+        if self.most_steps() == 0.0 {
+            return "no run has begun".to_owned();
+        }
         let mut text = self.converged();
         if !self.all_converged() {
             let _ = write!(text, " in up to {} steps", millions(self.most_steps()));

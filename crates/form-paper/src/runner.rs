@@ -44,7 +44,7 @@ pub struct RunOutcome {
 pub struct RunProgress {
     /// Its environment steps.
     pub steps: u64,
-    /// The success rates of its evaluations.
+    /// The success rates of its evaluations, but for the one before training.
     pub success: Vec<f64>,
 }
 
@@ -58,7 +58,9 @@ impl RunProgress {
         let rows = read_rows::<MetricsRow>(&path)?;
         Ok(Some(Self {
             steps: rows.last().map_or(0, |row| row.steps),
-            success: rows.iter().filter_map(|row| row.success).collect(),
+            success: (rows.iter().filter(|row| row.steps > 0))
+                .filter_map(|row| row.success)
+                .collect(),
         }))
     }
 }

@@ -194,6 +194,12 @@ pub struct Screen {
 impl Screen {
     pub fn open() -> Result<Self> {
         terminal::enable_raw_mode().context("cannot set up the terminal")?;
+        // What a panic says must not be lost with the screen that it is said on.
+        let said_before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            restore(&mut stdout());
+            said_before(panic);
+        }));
         let mut screen = Self {
             out: stdout(),
             shown: None,
@@ -208,7 +214,8 @@ impl Screen {
         let (width, height) = terminal::size()?;
         let mut canvas = Canvas::new(width.into(), height.into());
         draw(&mut canvas);
-        let same_size = |shown: &Canvas| shown.area().columns == canvas.area().columns;
+        let same_size =
+            |shown: &Canvas| shown.width == canvas.width && shown.rows.len() == canvas.rows.len();
         let before = self.shown.take().filter(same_size);
         if before.is_none() {
             queue!(self.out, Clear(ClearType::All))?;
@@ -255,10 +262,14 @@ impl Screen {
 /// However it ends, also by a panic, the terminal is as it was.
 impl Drop for Screen {
     fn drop(&mut self) {
-        // There is nothing left to do if the terminal is gone.
-        let _ = execute!(self.out, LeaveAlternateScreen, cursor::Show);
-        let _ = terminal::disable_raw_mode();
+        restore(&mut self.out);
     }
+}
+
+fn restore(out: &mut Stdout) {
+    // There is nothing left to do if the terminal is gone.
+    let _ = execute!(out, LeaveAlternateScreen, cursor::Show);
+    let _ = terminal::disable_raw_mode();
 }
 
 #[cfg(test)]

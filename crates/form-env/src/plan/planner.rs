@@ -171,9 +171,11 @@ impl Planner {
 impl Task {
     /// Whether its machine can accept at all, if every atom could be walked to at any time. If not, no map can be completed.
     pub fn can_be_completed(&self) -> bool {
-        let (objects, contents) = self.draw_contents(&mut generator(0, Stream::Other(0)));
-        let (map, truth) = (self.label_map_of(&contents), &self.sets[objects].truth);
-        let mut search = Search::new(truth.clone(), &map);
-        search.can_accept(&Monitor::new(truth))
+        (0..self.sets.len()).any(|objects| {
+            let contents = self.draw_contents_of(objects, &mut generator(0, Stream::Other(0)));
+            let (map, truth) = (self.label_map_of(&contents), &self.sets[objects].truth);
+            let mut search = Search::new(truth.clone(), &map);
+            search.can_accept(&Monitor::new(truth))
+        })
     }
 }

@@ -108,6 +108,11 @@ impl Task {
             1 => 0,
             sets => random.random_range(0..sets),
         };
+        (objects, self.draw_contents_of(objects, random))
+    }
+
+    /// The same for the set of objects of this number.
+    pub(crate) fn draw_contents_of(&self, objects: usize, random: &mut dyn Rng) -> Box<[Content]> {
         let own = &self.sets[objects].own;
         let room = self.room();
         let mut contents = vec![NOTHING; room.walls().len()].into_boxed_slice();
@@ -142,7 +147,7 @@ impl Task {
                 put(&mut contents, &mut free, lava);
             }
         }
-        (objects, contents)
+        contents
     }
 
     /// The split that a map belongs to. Checkpoints of one colour look alike, so exchanging them makes no difference.

@@ -289,20 +289,23 @@ fn has_many_maps(description: &TaskDescription) -> bool {
             .product()
     };
     let in_area = |number: &CellNumber| room.area().contains(room.cell(*number));
-    let mut free = room.free().filter(in_area).count();
-    let mut maps = 1.0;
+    let cells = room.free().filter(in_area).count();
     let single = description.keys.len() + description.doors.len();
-    // Maps with the most objects are enough to tell: there are more with these than with fewer, unless nearly all cells are taken.
-    let counts: Vec<usize> = (description.checkpoints.values().map(Counts::most))
-        .chain(std::iter::repeat_n(1, single))
-        .collect();
-    for count in &counts {
-        maps *= ways(*count, free);
-        free -= count;
-    }
-    let placed: usize = counts.iter().sum();
-    maps *= ways(description.lava, room.free().count() - placed);
-    maps >= FEW_MAPS
+    let maps = |number: fn(&Counts) -> usize| {
+        let mut free = cells;
+        let mut maps = 1.0;
+        let counts: Vec<usize> = (description.checkpoints.values().map(number))
+            .chain(std::iter::repeat_n(1, single))
+            .collect();
+        for count in &counts {
+            maps *= ways(*count, free);
+            free -= count;
+        }
+        let placed: usize = counts.iter().sum();
+        maps * ways(description.lava, room.free().count() - placed)
+    };
+    // There are most maps with the most objects, unless these take nearly all cells.
+    maps(Counts::most).max(maps(Counts::fewest)) >= FEW_MAPS
 }
 
 /// The machine must fit the maps with the fewest objects, too.

@@ -9,6 +9,7 @@ use form_env::Split;
 use form_lab::{EvaluationPlan, GridEnvFactory, Method, Preset, RunConfig, Trainer};
 use form_rl::{Choice, ProgressEncoding};
 
+use crate::exploration::succeeds_on_held_out_maps;
 use crate::session::same_in_pieces;
 use crate::tiny;
 
@@ -99,16 +100,7 @@ fn exploration_finds_the_machine() {
         run.iterate().unwrap().unwrap();
     }
     assert!(is_equivalent(&run), "{}", run.machine());
-    let held_out = run
-        .evaluate(&EvaluationPlan {
-            split: Split::HeldOut,
-            episodes: 100,
-            choice: Choice::Sample,
-            seed: 7,
-        })
-        .unwrap();
-    assert!(held_out.success >= 0.99, "{held_out:?}");
-    assert!(held_out.ratio.unwrap() < 1.2, "{held_out:?}");
+    succeeds_on_held_out_maps(&mut run);
 }
 
 #[test]

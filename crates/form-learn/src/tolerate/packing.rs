@@ -37,6 +37,9 @@ impl SoftCegis {
             if (guide.as_ref()).is_some_and(|(weight, _)| *weight <= tolerated) {
                 break;
             }
+            if budget.check().is_none() {
+                return;
+            }
             let learnt = self.apart(problem, budget, |alone| alone.machine_of(problem, &sample));
             if let Some(learnt) = learnt {
                 self.consider(problem, learnt, &mut guide);
@@ -44,7 +47,7 @@ impl SoftCegis {
         }
         let mut tried = BTreeSet::new();
         while let Some((weight, best)) = &guide {
-            if self.lower >= *weight || self.lower > tolerated {
+            if self.lower >= *weight || self.lower > tolerated || budget.check().is_none() {
                 return;
             }
             let wrong: BTreeSet<usize> = (mistakes(&problem.traces, &problem.bind(best), 0).iter())

@@ -228,6 +228,28 @@ fn one_trace_may_have_very_many_objects() {
     assert_eq!(machine.edges().len(), 1, "{machine}");
 }
 
+/// A machine names no predicate that some trace has no atom of, also where that would be cheaper: on such a map it could not be bound.
+#[test]
+fn predicates_that_some_traces_lack_are_not_named() {
+    let signature = Signature::parse(["p(a)", "r(a)", "end"]).unwrap();
+    let shared = signature.observation(["p(a)", "end"]).unwrap();
+    let mut learner =
+        Learner::with_own_signatures(&signature, &shared, &Options::default()).unwrap();
+    let own = signature.observation(["p(a)", "r(a)", "end"]).unwrap();
+    for (kind, atoms) in [
+        (Kind::Goal, ["p(a)", "r(a)"]),
+        (Kind::Incomplete, ["p(a)", "end"]),
+    ] {
+        let steps = [signature.observation(atoms).unwrap()];
+        learner.add(&Trace::new(kind, steps).with_signature(own.clone()));
+    }
+    let LearnOutcome::Minimal(learnt) = learner.learn(&Limits::default()).unwrap() else {
+        panic!("there is a machine")
+    };
+    let bound = learnt.machine.bind(&signature.restricted(&shared));
+    assert!(bound.is_ok(), "{}", learnt.machine);
+}
+
 /// Adding traces one by one, with all atoms known beforehand, gives a machine as small as lifting all of them at once; it
 /// judges each trace rightly over that trace's own atoms, and names nothing that some trace lacks.
 #[test]
