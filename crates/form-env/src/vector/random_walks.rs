@@ -49,6 +49,11 @@ impl RandomWalks {
     /// # Ok::<(), form_env::Error>(())
     /// ```
     pub fn record(&self, task: &Arc<Task>, stop: impl Fn() -> bool) -> Result<RecordedWalks> {
+        self.record_until(task, &stop)
+    }
+
+    /// Not generic, so that it is optimised as worlds are, whoever calls it.
+    fn record_until(&self, task: &Arc<Task>, stop: &dyn Fn() -> bool) -> Result<RecordedWalks> {
         let options = WorldOptions {
             actions: Actions::Moves,
             ..WorldOptions::default()
