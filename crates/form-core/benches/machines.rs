@@ -7,11 +7,10 @@ use std::fmt::Write;
 use std::io::Cursor;
 use std::sync::Arc;
 
+use divan::Bencher;
 use divan::counter::ItemsCount;
-use divan::{Bencher, black_box};
-use form_core::{
-    AtomSet, BoundMachine, Machine, Replay, Run, Signature, TraceFile, check, satisfies,
-};
+use form_core::speed::{Numbers, Workload};
+use form_core::{Machine, Replay, Signature, TraceFile, check};
 
 fn main() {
     divan::main();
@@ -26,52 +25,24 @@ fn room() -> Signature {
     Signature::parse(atoms.split(' ')).expect("they are atoms")
 }
 
-fn bound(task: &str) -> BoundMachine {
+/// The work for the machine of an example.
+fn workload(task: &str) -> Workload {
     let path = format!("{}/../../examples/{task}.form", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).expect("the examples are there");
-    let machine: Machine = text.parse().expect("they are machines");
-    machine.bind(&room()).expect("the room has their atoms")
-}
-
-/// Pseudo-random numbers, the same in every run (Marsaglia's xorshift).
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
-
-/// Observations of one atom each.
-fn observations(count: usize) -> Vec<AtomSet> {
-    let ids: Vec<_> = room().ids().collect();
-    let mut numbers = Numbers(0x5eed);
-    (0..count)
-        .map(|_| AtomSet::from_iter([ids[numbers.below(ids.len())]]))
-        .collect()
+    Workload::new(&text, &room()).expect("it is a machine of the room")
 }
 
 #[divan::bench_group]
 mod step {
     use super::*;
 
+    const STEPS: usize = 4096;
+
     #[divan::bench(args = TASKS)]
     fn compiled(bencher: Bencher<'_, '_>, task: &str) {
-        let (machine, observations) = (bound(task), observations(4096));
-        let bencher = bencher.counter(ItemsCount::new(observations.len()));
-        bencher.bench(|| {
-            let mut run = Run::new(&machine);
-            for observation in &observations {
-                black_box(run.step(&machine, observation));
-                if machine.machine().is_terminal(run.state()) {
-                    run.reset(&machine);
-                }
-            }
-            run
-        });
+        let work = workload(task);
+        let bencher = bencher.counter(ItemsCount::new(STEPS));
+        bencher.bench(|| work.run(STEPS));
     }
 
     /// A key for the door of its colour, with 100 colours.
@@ -79,51 +50,18 @@ mod step {
     fn join(bencher: Bencher<'_, '_>) {
         let atoms = (0..100).flat_map(|i| [format!("key(o{i})"), format!("door(o{i})")]);
         let signature = Signature::parse(atoms).expect("they are atoms");
-        let machine: Machine =
-            "initial u0\naccept u1\nu0 -> u1 : exists X. (once key(X) and door(X))"
-                .parse()
-                .expect("it is a machine");
-        let machine = machine.bind(&signature).expect("it has the atoms");
-        let ids: Vec<_> = signature.ids().collect();
-        let mut numbers = Numbers(0x5eed);
-        let observations: Vec<AtomSet> = (0..4096)
-            .map(|_| AtomSet::from_iter([ids[numbers.below(ids.len())]]))
-            .collect();
-        let bencher = bencher.counter(ItemsCount::new(observations.len()));
-        bencher.bench(|| {
-            let mut run = Run::new(&machine);
-            for observation in &observations {
-                black_box(run.step(&machine, observation));
-                if machine.machine().is_terminal(run.state()) {
-                    run.reset(&machine);
-                }
-            }
-            run
-        });
+        let machine = "initial u0\naccept u1\nu0 -> u1 : exists X. (once key(X) and door(X))";
+        let work = Workload::new(machine, &signature).expect("it is a machine of these atoms");
+        let bencher = bencher.counter(ItemsCount::new(STEPS));
+        bencher.bench(|| work.run(STEPS));
     }
 
     /// Algorithm 1 over an explicit buffer.
     #[divan::bench(args = TASKS)]
     fn by_definition(bencher: Bencher<'_, '_>, task: &str) {
-        let (machine, observations) = (bound(task), observations(4096));
-        let bencher = bencher.counter(ItemsCount::new(observations.len()));
-        bencher.bench(|| {
-            let lifted = machine.machine();
-            let (mut state, mut buffer) = (lifted.initial(), Vec::new());
-            for observation in &observations {
-                buffer.push(observation.clone());
-                let taken = (lifted.edges_from(state))
-                    .find(|(_, edge)| satisfies(&buffer, &edge.formula, machine.signature()));
-                if let Some((_, edge)) = taken {
-                    buffer.clear();
-                    state = match lifted.is_terminal(edge.to) {
-                        true => lifted.initial(),
-                        false => edge.to,
-                    };
-                }
-            }
-            state
-        });
+        let work = workload(task);
+        let bencher = bencher.counter(ItemsCount::new(STEPS));
+        bencher.bench(|| work.run_by_definition(STEPS));
     }
 }
 

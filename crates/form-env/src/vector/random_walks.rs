@@ -52,7 +52,7 @@ impl RandomWalks {
         self.record_until(task, &stop)
     }
 
-    /// Not generic, so that it is optimised as worlds are, whoever calls it.
+    /// Not generic: it is compiled here, and so optimised as worlds are, not as the crate that calls it.
     fn record_until(&self, task: &Arc<Task>, stop: &dyn Fn() -> bool) -> Result<RecordedWalks> {
         let options = WorldOptions {
             actions: Actions::Moves,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use form_core::{CompareOptions, Comparison, Observations, compare};
 use form_env::Split;
-use form_lab::{EvaluationPlan, GridEnvFactory, Method, Preset, RunConfig, Trainer};
+use form_lab::{Evaluation, EvaluationPlan, GridEnvFactory, Method, Preset, RunConfig, Trainer};
 use form_rl::Choice;
 
 fn trainer(task: &str, choice: &str) -> Trainer<GridEnvFactory> {
@@ -28,35 +28,42 @@ fn the_machine_of_an_unknown_task_is_found_in_a_few_thousand_steps() {
             state.steps_to_final_machine.unwrap() < 30_000,
             "{task}: {state:?}"
         );
-        let truth = run.envs().task().truth().clone();
-        let learnt = run.machine().bind(truth.signature()).unwrap();
-        let options = CompareOptions {
-            observations: Observations::Single,
-            rewards: false,
-            ..CompareOptions::default()
-        };
-        let compared = compare(&learnt, &truth, &options).unwrap();
-        assert!(
-            matches!(compared, Comparison::Equivalent { .. }),
-            "{task}: {}",
-            run.machine()
-        );
+        assert!(is_that_of_the_task(&run), "{task}: {}", run.machine());
         // No kept trace contradicts it.
+        let truth = run.envs().task().truth();
+        let learnt = run.machine().bind(truth.signature()).unwrap();
         assert!((run.traces().iter()).all(|trace| trace.disagreement(&learnt).is_none()));
         succeeds_on_held_out_maps(&mut run);
     }
 }
 
+/// Whether the learnt machine is equivalent to the task's.
+pub fn is_that_of_the_task(run: &Trainer<GridEnvFactory>) -> bool {
+    let truth = run.envs().task().truth();
+    let learnt = run.machine().bind(truth.signature()).unwrap();
+    let options = CompareOptions {
+        observations: Observations::Single,
+        rewards: false,
+        ..CompareOptions::default()
+    };
+    let compared = compare(&learnt, truth, &options).unwrap();
+    matches!(compared, Comparison::Equivalent { .. })
+}
+
+/// 100 episodes on maps that were never explored.
+fn on_held_out_maps(run: &mut Trainer<GridEnvFactory>) -> Evaluation {
+    let plan = EvaluationPlan {
+        split: Split::HeldOut,
+        episodes: 100,
+        choice: Choice::Sample,
+        seed: 7,
+    };
+    run.evaluate(&plan).unwrap()
+}
+
 /// Nearly always, and hardly more slowly than can be.
 pub fn succeeds_on_held_out_maps(run: &mut Trainer<GridEnvFactory>) {
-    let held_out = run
-        .evaluate(&EvaluationPlan {
-            split: Split::HeldOut,
-            episodes: 100,
-            choice: Choice::Sample,
-            seed: 7,
-        })
-        .unwrap();
+    let held_out = on_held_out_maps(run);
     assert!(
         held_out.success >= 0.99 && held_out.ratio.unwrap() < 1.2,
         "{}: {held_out:?}",
@@ -82,20 +89,13 @@ fn walks_with_wrong_labels_agree() {
         {}
         run
     };
-    let is_right = |run: &Trainer<GridEnvFactory>| {
-        let truth = run.envs().task().truth();
-        let learnt = run.machine().bind(truth.signature()).unwrap();
-        let options = CompareOptions {
-            observations: Observations::Single,
-            rewards: false,
-            ..CompareOptions::default()
-        };
-        let compared = compare(&learnt, truth, &options).unwrap();
-        matches!(compared, Comparison::Equivalent { .. })
-    };
     for task in ["all-yellow", "green-but-one"] {
         let tolerant = run(task, "auto");
-        assert!(is_right(&tolerant), "{task}: {}", tolerant.machine());
+        assert!(
+            is_that_of_the_task(&tolerant),
+            "{task}: {}",
+            tolerant.machine()
+        );
         assert_eq!(
             (tolerant.state().stop_cause.as_ref()).map(form_lab::StopCause::as_str),
             Some("converged"),
@@ -107,7 +107,7 @@ fn walks_with_wrong_labels_agree() {
         let again = run(task, "auto");
         assert_eq!(tolerant.state().steps, again.state().steps);
         assert_eq!(tolerant.traces(), again.traces());
-        assert!(!is_right(&run(task, "0")), "{task}");
+        assert!(!is_that_of_the_task(&run(task, "0")), "{task}");
     }
 }
 
@@ -144,14 +144,7 @@ fn queries_find_a_machine_where_the_learner_has_none() {
             state.steps_to_final_machine.unwrap() < 100_000,
             "{task}: {state:?}"
         );
-        let held_out = run
-            .evaluate(&EvaluationPlan {
-                split: Split::HeldOut,
-                episodes: 100,
-                choice: Choice::Sample,
-                seed: 7,
-            })
-            .unwrap();
+        let held_out = on_held_out_maps(&mut run);
         assert!(held_out.success >= 0.98, "{task}: {held_out:?}");
     }
 }

@@ -150,7 +150,7 @@ impl ObservationEncoder {
         let (bits, states) = extension.split_at_mut(self.bits.len());
         let own = machine.own_signature();
         for (bit, atom) in bits.iter_mut().zip(&self.bits) {
-            // Nobody waits for what is not there.
+            // No edge waits for an atom that this world does not have.
             let awaited = own.is_none_or(|own| own.contains(*atom));
             *bit = f32::from(u8::from(!awaited || machine_state.seen.contains(*atom)));
         }
