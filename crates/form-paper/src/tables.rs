@@ -159,7 +159,7 @@ const STEPS: [f64; 6] = [0.25, 0.35, 0.5, 1.0, 2.0, 5.0];
 /// Performance profiles (Agarwal et al., 2021): the share of the runs of a group with at least a success rate, and that of the runs which
 /// have converged by a number of steps.
 pub(crate) fn profiles_table(experiments: &[Experiment], outcomes: &[RunOutcome]) -> String {
-    let mut text = "The share of the runs with at least this success in the last evaluation, and of those that have converged by this number of environment steps.\n\n| experiment | runs |".to_owned();
+    let mut text = "The share of the finished runs with at least this success in the last evaluation, and of those that have converged by this number of environment steps. Runs that were begun and not finished do not count here.\n\n| experiment | runs |".to_owned();
     for rate in RATES {
         let _ = write!(text, " ≥ {:.0} % |", 100.0 * rate);
     }
