@@ -10,7 +10,7 @@ use super::tolerance::weights;
 use super::{Args, Learning, learner};
 use crate::output::{self, count};
 
-/// The time of one try.
+/// The time of one try after a long search.
 const TRY: Duration = Duration::from_secs(1);
 /// The time of one try after a search that took next to none.
 const SHORT_TRY: Duration = Duration::from_millis(200);
@@ -35,7 +35,8 @@ pub fn give(
     limits: &Limits,
     result: &Learning,
 ) -> Result<()> {
-    let time = TRY.min(10 * result.time).max(SHORT_TRY);
+    // No try takes longer than the search itself did.
+    let time = result.time.clamp(SHORT_TRY, TRY);
     let limits = Limits {
         time: Some(time),
         ..limits.clone()

@@ -16,9 +16,7 @@ use rayon::prelude::*;
 use crate::evaluate::{Evaluation, EvaluationPlan, Failures, Start, count};
 use crate::play_callback::PlayCallback;
 use crate::recording::Recording;
-
-/// The maximum number of search nodes per shortest solution: some tenths of a second.
-const SEARCH_LIMIT: usize = 5_000_000;
+use crate::search_limit::{SEARCH_LIMIT, limit_after};
 
 /// The episodes of a task: one on each of the first maps of a seed, from the start that belongs to the map.
 #[derive(Clone, Debug)]
@@ -95,14 +93,20 @@ impl ReachAvoidPlan {
 
     /// Draws the maps, solves them, and plays at random; nothing if it was interrupted.
     pub fn prepare(self, callback: PlayCallback<'_>) -> Result<Option<ReachAvoidRuns>> {
+        let first = match self.episodes {
+            0 => None,
+            _ => Some(shortest(&self.world(0)?, SEARCH_LIMIT)),
+        };
+        let limit = limit_after(first);
         let prepare = |number: u64| -> Result<Option<Prepared>> {
             if callback.is_interrupted() {
                 return Ok(None);
             }
             let world = self.world(number)?;
+            let known = first.filter(|_| number == 0);
             let start = Start {
                 map: Some(usize::try_from(number)?),
-                shortest: Some(shortest(&world, SEARCH_LIMIT)),
+                shortest: known.or_else(|| Some(shortest(&world, limit))),
             };
             Ok(Some(Prepared {
                 course: self.course(world.map())?,
