@@ -13,7 +13,7 @@ use crate::output::{self, count};
 /// The time of one try after a long search.
 const TRY: Duration = Duration::from_secs(1);
 /// The time of one try after a search that took next to none.
-const SHORT_TRY: Duration = Duration::from_millis(200);
+const SHORT_TRY: Duration = Duration::from_millis(500);
 /// The most traces that are left out to save states; no more than a tenth of all.
 const FEW: u64 = 5;
 /// The most states that a try has after a search without proof.

@@ -53,11 +53,13 @@ impl TolerantOutcome {
             return None;
         }
         let why = match self.by_description() {
-            true => "there are too few traces for `auto`, or their atoms do not tell how they end",
-            false => "so many are tolerated",
+            true => format!(
+                "there are too few traces for `auto`, or their atoms do not tell how they end; tolerate a number, such as {one}"
+            ),
+            false => "that is no more than tolerated; tolerate fewer".to_owned(),
         };
         Some(format!(
-            "the machine has no edges and misjudges all traces that are over: {why}; tolerate a smaller number, such as {one}"
+            "the machine has no edges and misjudges all traces that are over: {why}"
         ))
     }
 }
