@@ -324,12 +324,14 @@ fn check_fewest(
             .filter(|id| !lacking.contains(*id))
             .collect();
         if let Err(error) = truth.machine().bind(&signature.restricted(&fewest)) {
-            let (few, advice) = match counts.fewest() {
-                0 => ("no".to_owned(), "leave 0 out".to_owned()),
-                few => (few.to_string(), format!("leave {few} out")),
+            let few = counts.fewest();
+            let maps = match few {
+                0 => format!("without {colour} checkpoints"),
+                1 => format!("with 1 {colour} checkpoint"),
+                _ => format!("with {few} {colour} checkpoints"),
             };
             let problem = format!(
-                "on maps with {few} {colour} checkpoints the machine cannot be evaluated: {error}; {advice}, or change the machine"
+                "on maps {maps} the machine cannot be evaluated: {error}; leave {few} out, or change the machine"
             );
             return Err((Field::Colour(*colour), problem));
         }
