@@ -312,3 +312,41 @@ fn picture(plan: &Plan, world: &GridWorld) -> String {
         .map(|y| row(y).chain(['\n']).collect::<String>())
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use form_env::Shortest;
+
+    use super::*;
+
+    const MANY: &str = "name = \"many\"\nroom = \"paper\"\nmachine = '''\ninitial u0\naccept acc\n\
+                        u0 -> acc : forall X. yellow(X)\n'''\n[checkpoints]\nyellow = 14\n";
+
+    /// Fourteen checkpoints are too many for an exact search: it is tried once, and not for every episode.
+    #[test]
+    fn after_a_search_that_is_too_long_the_others_are_short() {
+        let task = Arc::new(Task::from_toml(MANY).unwrap());
+        let plan = ReachAvoidPlan {
+            machine: Arc::new(task.truth().clone()),
+            task,
+            split: Split::HeldOut,
+            episodes: 2,
+            choice: Choice::Greedy,
+            seed: 1,
+        };
+        let runs = plan.clone().prepare(PlayCallback::none()).unwrap().unwrap();
+        let found = |i: usize| runs.prepared[i].start.shortest.unwrap();
+        let bound = |number: u64, limit: usize| shortest(&plan.world(number).unwrap(), limit);
+        assert_eq!(found(0), bound(0, SEARCH_LIMIT));
+        assert_eq!(found(1), bound(1, limit_after(Some(found(0)))));
+        let (Shortest::AtLeast(short), Shortest::AtLeast(long)) =
+            (found(1), bound(1, SEARCH_LIMIT))
+        else {
+            panic!("a search came to an end")
+        };
+        assert!(short < long, "{short} {long}");
+        // Where the first search ends, the others get all their time.
+        assert_eq!(limit_after(Some(Shortest::Exactly(3))), SEARCH_LIMIT);
+        assert_eq!(limit_after(None), SEARCH_LIMIT);
+    }
+}
