@@ -1,5 +1,5 @@
 //! How long shortest solutions are searched for. The pairs of a pose and of what was seen double with every object that a `forall`
-//! waits for: in the paper's room twelve are searched to the end in hundredths of a second, fourteen are too many.
+//! waits for: in the paper's room twelve are searched to the end in hundredths of a second, from about fourteen they are too many.
 
 use form_env::Shortest;
 

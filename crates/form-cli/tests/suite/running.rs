@@ -231,11 +231,11 @@ fn what_cannot_be_carried_out_is_said() {
     );
 }
 
-/// Fourteen checkpoints: what the exact search did not end is called a bound, with the number and what to do.
+/// Sixteen checkpoints: what the exact search did not end is called a bound, with the number and what to do.
 #[test]
 fn shortest_solutions_that_are_bounds_are_called_so() {
     let folder = tempfile::tempdir().unwrap();
-    for (checkpoints, exact) in [(3, true), (14, false)] {
+    for (checkpoints, exact) in [(3, true), (16, false)] {
         let task = format!(
             "name = \"many\"\nroom = \"paper\"\nmachine = '''\ninitial u0\naccept acc\n\
              u0 -> acc : forall X. yellow(X)\n'''\n[checkpoints]\nyellow = {checkpoints}\n"

@@ -320,9 +320,9 @@ mod tests {
     use super::*;
 
     const MANY: &str = "name = \"many\"\nroom = \"paper\"\nmachine = '''\ninitial u0\naccept acc\n\
-                        u0 -> acc : forall X. yellow(X)\n'''\n[checkpoints]\nyellow = 14\n";
+                        u0 -> acc : forall X. yellow(X)\n'''\n[checkpoints]\nyellow = 16\n";
 
-    /// Fourteen checkpoints are too many for an exact search: it is tried once, and not for every episode.
+    /// Sixteen checkpoints are too many for an exact search: it is tried once, and not for every episode.
     #[test]
     fn after_a_search_that_is_too_long_the_others_are_short() {
         let task = Arc::new(Task::from_toml(MANY).unwrap());
