@@ -6,7 +6,7 @@ use form_env::Shortest;
 /// The maximum number of pairs of a pose and a situation in a search for a shortest solution: some tenths of a second.
 pub const SEARCH_LIMIT: usize = 5_000_000;
 
-/// The limit after a search that reached [`SEARCH_LIMIT`]: its lower bound is almost as good, and thousands of episodes take seconds.
+/// The limit after a search that reached [`SEARCH_LIMIT`]: a weaker lower bound, so that a thousand episodes take seconds and not minutes.
 const SHORT_SEARCH: usize = 100_000;
 
 /// The limit for all other episodes of an evaluation, which are alike, once the first was searched.
