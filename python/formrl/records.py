@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from formrl._native import Machine, Signature
 
 Outcome = Literal[
-    "minimal", "time-limit", "state-limit", "memory-limit", "interrupted", "contradictory"
+    "minimal", "shortest-description", "time-limit", "state-limit", "memory-limit", "interrupted", "contradictory"
 ]
 """What came of learning."""
 
@@ -170,7 +170,11 @@ class Level(NamedTuple):
     fewest_misjudged: int
     """The fewest of a machine that was found, duplicates counted."""
     at_least: int
-    """No machine misjudges fewer."""
+    """No machine misjudges fewer. With ``tolerate="auto"`` that is not asked: 0."""
+    bits: float | None = None
+    """With ``tolerate="auto"``: the length of the shortest description that was found, if one was."""
+    shortest_proven: bool = False
+    """Whether no machine with that number of states has a shorter description."""
 
     @property
     def proven(self) -> bool:
@@ -200,8 +204,10 @@ class LearnResult:
     traces: int
     """How many different traces there were."""
     seconds: float
-    tolerance: tuple[int, list[Suspect], list[Level]] = field(default=(0, [], []), repr=False)
-    """``misjudged``, ``suspects`` and ``levels``."""
+    tolerance: tuple[int, list[Suspect], list[Level], list[Suspect] | None] = field(
+        default=(0, [], [], []), repr=False
+    )
+    """``misjudged``, ``suspects``, ``levels`` and ``other_suspects``."""
     sentence: str = field(default="", repr=False)
     """What was found and proven, as ``form learn`` says it: see ``explain``."""
 
@@ -243,11 +249,19 @@ class LearnResult:
         return self.tolerance[1]
 
     @property
+    def other_suspects(self) -> list[Suspect] | None:
+        """What another machine of the same size misjudges, no more but other traces: any of these may be wrong as well.
+
+        Empty if it is proven that there is no such machine, ``None`` if that is not known.
+        """
+        return self.tolerance[3]
+
+    @property
     def levels(self) -> list[Level]:
         """For each number of states, the fewest misjudged traces: empty without ``tolerate``."""
         return self.tolerance[2]
 
     @property
     def minimal(self) -> bool:
-        """Whether the machine is proven to be the smallest."""
+        """Whether the machine is proven to be the smallest: with ``tolerate="auto"`` that is not claimed."""
         return self.outcome == "minimal"

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use form_learn::{
-    LearnOutcome, Limits, Options, Round, SearchProgress, StopReason, Tolerance, TolerantOutcome,
+    LearnOutcome, Limits, Options, OtherSuspects, Round, SearchProgress, StopReason, Tolerance,
+    TolerantOutcome,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -227,7 +228,14 @@ impl Learner {
         let (outcome, rounds, traces, tolerant) =
             found.map_err(|error| errors::learning(&error))?;
         let seconds = start.elapsed().as_secs_f64();
-        let sentence = sentence(&outcome, max_states);
+        let sentence = match &tolerant {
+            Some(learnt) => {
+                let found = learnt.describe(&state_limit(max_states));
+                let warning = learnt.warning("tolerate=1").into_iter();
+                (warning.map(|warning| format!("; {warning}"))).fold(found, |all, one| all + &one)
+            }
+            None => sentence(&outcome, max_states),
+        };
         let found = (&outcome, &rounds[..], sentence);
         self.result(py, found, traces, seconds, tolerant.as_ref())
     }
@@ -312,6 +320,10 @@ impl Learner {
             .transpose()
             .map_err(|error| errors::learning(&error))?;
         let (name, at_least) = match outcome {
+            // Of other numbers of states nothing is proven.
+            LearnOutcome::Minimal(_) if tolerant.is_some_and(TolerantOutcome::by_description) => {
+                ("shortest-description", (1, 0))
+            }
             LearnOutcome::Minimal(learnt) => ("minimal", (learnt.states, learnt.cost.size)),
             LearnOutcome::Stopped {
                 reason,
@@ -338,18 +350,28 @@ impl Learner {
                 ))
             })
             .collect::<PyResult<Vec<_>>>()?;
-        let suspects = (tolerant.into_iter().flat_map(|learnt| &learnt.suspects))
-            .map(|suspect| {
-                let expected = suspect.expected.as_str();
-                record(py, &SUSPECT, "Suspect")?.call1((suspect.trace, expected, suspect.after))
-            })
-            .collect::<PyResult<Vec<_>>>()?;
+        let to_python = |suspects: &[form_learn::Suspect]| {
+            (suspects.iter())
+                .map(|suspect| {
+                    let expected = suspect.expected.as_str();
+                    record(py, &SUSPECT, "Suspect")?.call1((suspect.trace, expected, suspect.after))
+                })
+                .collect::<PyResult<Vec<_>>>()
+        };
+        let suspects = to_python(tolerant.map_or(&[], |learnt| &learnt.suspects))?;
+        let others = match tolerant.map(|learnt| &learnt.others) {
+            None | Some(OtherSuspects::None) => Some(Vec::new()),
+            Some(OtherSuspects::Traces(others)) => Some(to_python(others)?),
+            Some(OtherSuspects::Unknown) => None,
+        };
         let levels = (tolerant.into_iter().flat_map(|learnt| &learnt.levels))
             .map(|level| {
                 record(py, &LEVEL, "Level")?.call1((
                     level.states,
                     level.fewest_misjudged,
                     level.at_least,
+                    level.bits,
+                    level.shortest_proven,
                 ))
             })
             .collect::<PyResult<Vec<_>>>()?;
@@ -370,16 +392,22 @@ impl Learner {
                 tolerant.map_or(0, |learnt| learnt.misjudged),
                 suspects,
                 levels,
+                others,
             ),
         );
         record(py, &RESULT, "LearnResult")?.call(parts, Some(&sentence))
     }
 }
 
+/// The maximum number of states as it is written in Python.
+fn state_limit(max_states: usize) -> String {
+    format!("max_states={max_states}")
+}
+
 /// The sentence of `form learn`, with the arguments of Python and the contradictory traces.
 fn sentence(outcome: &LearnOutcome, max_states: usize) -> String {
     let LearnOutcome::Contradictory(pairs) = outcome else {
-        return outcome.describe(&format!("max_states={max_states}"));
+        return outcome.describe(&state_limit(max_states));
     };
     let which: Vec<String> = (pairs.iter().take(3))
         .map(|(first, second)| match first == second {

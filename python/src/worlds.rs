@@ -158,7 +158,7 @@ impl Worlds {
         // Wrappers and recorders bind machines once, to the atoms of the task.
         if task.shared_signature().is_some() {
             return Err(PyValueError::new_err(format!(
-                "the maps of {} have different objects: `formrl.train` and `form` train on them, but they are no worlds of Gymnasium yet",
+                "the maps of {} have different numbers of objects, and worlds for Gymnasium need one number of each colour: write one number in the task file, or use `formrl.train`, which trains on such maps",
                 task.name()
             )));
         }

@@ -224,6 +224,36 @@ def test_wrong_traces_are_tolerated_and_named() -> None:
         formrl.learn(traces, tolerate=6)
 
 
+def test_other_suspects_are_named() -> None:
+    # One edge cannot say both: either of the first two traces may be wrong.
+    traces = [("goal", [["a"]]), ("goal", [["b"]]), ("incomplete", [["c"], ["d"]])]
+    result = formrl.learn(traces, tolerate=1)
+    assert (result.states, result.misjudged) == (1, 1)
+    assert result.other_suspects is not None
+    both = [suspect.trace for suspect in result.suspects + result.other_suspects]
+    assert sorted(both) == [0, 1]
+    # Without a tolerance nothing is misjudged, and with a number that leaves no choice no other trace can be.
+    assert formrl.learn(traces, max_disjuncts=2).other_suspects == []
+    certain = [("goal", [["a"]])] * 5 + [("incomplete", [["a"]])]
+    result = formrl.learn(certain, tolerate=1)
+    assert [suspect.trace for suspect in result.suspects] == [1]
+    assert result.other_suspects == []
+
+
+def test_auto_claims_what_it_proves() -> None:
+    steps = [["a"], ["goal"]]
+    traces = [("goal", steps)] * 40 + [("incomplete", [["goal"]])] * 40 + [("incomplete", steps)]
+    result = formrl.learn(traces, tolerate="auto")
+    assert result.outcome == "shortest-description" and not result.minimal
+    assert result.at_least_states == 1
+    assert (result.states, result.misjudged) == (2, 1)
+    assert [level.shortest_proven for level in result.levels if level.bits is not None][:2] == [False, True]
+    assert "no machine with 2 states has a shorter description (proven)" in result.explain()
+    few = formrl.learn(traces[38:42], tolerate="auto")
+    assert few.machine is not None and not few.machine.edges
+    assert "too few traces for `auto`" in few.explain()
+
+
 def test_traces_bring_signatures_of_their_own(tmp_path: Path) -> None:
     traces = [
         formrl.Trace("goal", [["p(b)"], ["p(a)"]], own_signature=["p(a)", "p(b)"]),

@@ -51,6 +51,16 @@ def test_seeds_reproduce() -> None:
     assert episode(formrl.make_task("all-yellow"), 7) == first
 
 
+def test_several_numbers_of_objects_are_refused_plainly(examples: Path) -> None:
+    with pytest.raises(ValueError, match="all-yellow-mixed have different numbers of objects.*need one number of each colour"):
+        formrl.make_task(str(examples / "all_yellow_mixed.toml"))
+
+
+def test_a_mistyped_task_is_guessed() -> None:
+    with pytest.raises(formrl.FormError, match="no task `all-yelow`: is `all-yellow` meant"):
+        formrl.make_task("all-yelow")
+
+
 def test_truncation_is_not_termination() -> None:
     env = formrl.make_task("green-but-one")
     outcomes = set()

@@ -84,15 +84,19 @@ pub fn run(args: &Args) -> Result<Answer> {
             output::print(&replay_text(&bound, &replay, &ids))?;
         }
     }
-    let never_accepts = findings.cannot_accept.contains(&bound.machine().initial());
     let warned = !findings.is_clean() || !bound.machine().edges_without_positive_atom().is_empty();
     Ok(
-        if replay.disagreements > 0 || never_accepts || args.strict && warned {
+        if replay.disagreements > 0 || never_accepts(&bound, &findings) || args.strict && warned {
             Answer::No
         } else {
             Answer::Yes
         },
     )
+}
+
+/// Whether no run leads to acceptance.
+fn never_accepts(bound: &BoundMachine, findings: &Findings) -> bool {
+    findings.cannot_accept.contains(&bound.machine().initial())
 }
 
 fn to_text(bound: &BoundMachine, findings: &Findings, source: Source) -> String {
@@ -207,15 +211,13 @@ type Ids = BTreeMap<(String, usize), String>;
 
 /// A trace's own name behind its place, if it has one.
 fn called(ids: &Ids, file: &str, line: usize) -> String {
-    let id = ids.get(&(file.to_owned(), line));
-    id.map_or_else(String::new, |id| format!(" (id {id})"))
+    output::called(ids.get(&(file.to_owned(), line)).map(String::as_str))
 }
 
 fn replay_text(bound: &BoundMachine, replay: &Replay, ids: &Ids) -> String {
-    let [goal, dead_end, incomplete] = replay.traces;
     let mut text = format!(
-        "{} ({goal} goal, {dead_end} dead-end, {incomplete} incomplete), {}\n",
-        count(replay.total() as usize, "trace"),
+        "{}, {}\n",
+        output::count_kinds(replay.traces, "trace"),
         count(replay.steps as usize, "observation"),
     );
     match &replay.first {
@@ -410,6 +412,7 @@ fn to_json(
         })).collect::<Vec<_>>(),
         "unreachable": findings.unreachable.iter().map(name).collect::<Vec<_>>(),
         "cannot_accept": findings.cannot_accept.iter().map(name).collect::<Vec<_>>(),
+        "never_accepts": never_accepts(bound, findings),
         "undecided": findings.undecided.iter().map(|q| question_text(machine, *q)).collect::<Vec<_>>(),
         "traces": {
             "total": replay.total(),

@@ -1,9 +1,11 @@
 //! `form convert`: from one format of machine files to another, and from event logs to traces.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
+use form_core::{GroundAtom, Kind};
 use form_formats::{
     EventLogOptions, MachineFormat, ToroIcarteOptions, Unmatched, read_csv_log, read_xes_log,
     write_machine,
@@ -113,6 +115,10 @@ pub fn run(args: &Args) -> Result<Answer> {
     let text = write_machine(&machine, format_of(args)?)
         .map_err(|error| error.in_file(&input::name(&args.input)))?;
     output::write(Some(&args.output), &text)?;
+    if args.output != Path::new("-") {
+        let (path, size) = (args.output.display(), machine.describe_size());
+        output::remark(&format!("{path}: {}, {size}", machine.name()));
+    }
     for note in &notes {
         output::remark(&format!("note: {note}"));
     }
@@ -149,12 +155,20 @@ fn convert_log(args: &Args, xes: bool) -> Result<Answer> {
         false => read_csv_log(&name, text.as_bytes(), &options)?,
     };
     output::write(Some(&args.output), &log.to_jsonl())?;
+    let number = |kind: Kind| log.cases.iter().filter(|case| case.1 == kind).count() as u64;
+    let kinds = [Kind::Goal, Kind::DeadEnd, Kind::Incomplete].map(number);
+    let atoms: BTreeSet<&GroundAtom> = log.cases.iter().flat_map(|case| &case.2).collect();
+    output::remark_traces(&args.output, kinds, atoms.len());
     for note in &log.notes {
         output::remark(&format!("note: {note}"));
     }
     if args.json {
         output::print_json(&json!({
             "traces": log.cases.len(),
+            "goal": kinds[0],
+            "dead_end": kinds[1],
+            "incomplete": kinds[2],
+            "atoms": atoms.len(),
             "events": log.cases.iter().map(|(_, _, atoms)| atoms.len()).sum::<usize>(),
             "output": args.output.display().to_string(),
             "notes": log.notes,

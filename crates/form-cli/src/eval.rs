@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use form_env::Split;
 use form_lab::{
     EnvFactory, Evaluation, EvaluationPlan, GridEnvFactory, Interval, PlayCallback, PlayDisplay,
-    SavedRun, evaluate_with,
+    SEARCH_LIMIT, SavedRun, evaluate_with,
 };
 use form_rl::{AssignmentMode, Choice};
 use serde_json::json;
@@ -150,8 +150,14 @@ fn likely(envs: &GridEnvFactory, run: &SavedRun, rows: &[Evaluation]) -> Vec<Str
         .collect()
 }
 
-/// Whether all rows reach --require-success.
+/// Whether all rows reach --require-success. Says where the search for shortest solutions did not end.
 pub fn verdict(rows: &[Evaluation], least: Option<f64>) -> Answer {
+    let is_bound = |row: &Evaluation| row.shortest.is_some() && !row.shortest_exact;
+    if rows.iter().any(is_bound) {
+        output::remark(&format!(
+            "note: `shortest` is a lower bound: the exact search stops at {SEARCH_LIMIT} pairs of a pose and what was seen, which double with every object that `forall` waits for; with fewer objects it is exact"
+        ));
+    }
     match least.filter(|least| rows.iter().any(|row| row.success < *least)) {
         Some(least) => {
             output::remark(&format!(

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use form_core::{BoundMachine, Edge, Machine, Signature, Snippet, TraceFile, read_signature};
-use form_env::{Task, builtin_tasks};
+use form_env::{Task, nearest_task};
 use form_formats::{Converted, MachineFormat, ToroIcarteOptions, read_machine};
 use form_lab::cannot;
 use tempfile::NamedTempFile;
@@ -90,33 +90,6 @@ pub fn typed_machine(line: &str) -> Result<Machine> {
             machine.with_context(|| format!("{}, and not a machine in one line", unknown()))
         }
     }
-}
-
-/// The built-in task that a mistyped name is likely to mean.
-pub fn nearest_task(name: &str) -> Option<String> {
-    let (name, most) = (name.to_lowercase(), name.chars().count() / 3);
-    let names = builtin_tasks()
-        .into_iter()
-        .map(|task| task.name().to_owned());
-    let near = names.map(|known| (distance(&name, &known), known));
-    near.filter(|(distance, _)| *distance <= most)
-        .min()
-        .map(|(_, known)| known)
-}
-
-/// The number of letters to insert, delete or replace (Levenshtein 1966).
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, letter) in one.chars().enumerate() {
-        let mut before = std::mem::replace(&mut row[0], i + 1);
-        for (j, wanted) in other.iter().enumerate() {
-            let replaced = before + usize::from(letter != *wanted);
-            before = row[j + 1];
-            row[j + 1] = replaced.min(before + 1).min(row[j] + 1);
-        }
-    }
-    row[other.len()]
 }
 
 /// The fields `id` of the traces in these lines of files, by name of the file; none of input that cannot be read again.

@@ -167,6 +167,8 @@ pub fn run(args: &Args) -> Result<Answer> {
     }
     input::use_threads(args.threads)?;
     let signature = input::signature(args.signature.as_deref(), &args.traces)?.unwrap_or_default();
+    // As they were written: lifted traces have others.
+    let atoms = signature.len();
     let data = match args.lifted {
         true => lifted(&signature, &args.traces)?,
         false => {
@@ -200,12 +202,6 @@ pub fn run(args: &Args) -> Result<Answer> {
             "--holdout keeps none of the {distinct} distinct traces back: ask for a larger share"
         );
     }
-    let contradictions = data.contradictions();
-    if let Some(first) = contradictions.first()
-        && args.tolerate.is_none()
-    {
-        return report::contradiction(args, &data, first, contradictions.len());
-    }
     let options = Options {
         first_order: !args.propositional,
         max_disjuncts: args.max_disjuncts,
@@ -216,6 +212,12 @@ pub fn run(args: &Args) -> Result<Answer> {
         joins: args.joins,
         ..Options::default()
     };
+    let contradictions = data.contradictions();
+    if let Some(first) = contradictions.first()
+        && args.tolerate.is_none()
+    {
+        return report::contradiction(args, &data, &options, (first, contradictions.len()));
+    }
     if let Some(export) = args.export {
         let traces: Vec<Trace> = data
             .traces()
@@ -254,9 +256,9 @@ pub fn run(args: &Args) -> Result<Answer> {
     if args.lifted {
         result.outcome = result.outcome.unlifted()?;
     }
-    let answer = report::print(args, &data, &result)?;
+    let answer = report::print(args, &data, atoms, &result)?;
     if args.tolerate.is_none() && args.solver == Solver::Sat && !args.json {
-        hint::give(args, &data, &options, &limits, &result.outcome)?;
+        hint::give(args, &data, &options, &limits, &result)?;
     }
     Ok(answer)
 }

@@ -117,6 +117,32 @@ pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
+/// What a trace is called, behind its place: ` (id 17)`, or nothing.
+pub fn called(id: Option<&str>) -> String {
+    id.map_or_else(String::new, |id| format!(" (id {id})"))
+}
+
+/// `3 traces (1 goal, 0 dead-end, 2 incomplete)`, where the noun is `trace`.
+pub fn count_kinds([goal, dead_end, incomplete]: [u64; 3], noun: &str) -> String {
+    let all = goal + dead_end + incomplete;
+    format!(
+        "{} ({goal} goal, {dead_end} dead-end, {incomplete} incomplete)",
+        count(all as usize, noun)
+    )
+}
+
+/// Says on standard error which traces were written to a file; standard output speaks for itself.
+pub fn remark_traces(path: &Path, kinds: [u64; 3], atoms: usize) {
+    if path != Path::new("-") {
+        remark(&format!(
+            "{}: {} over {}",
+            path.display(),
+            count_kinds(kinds, "trace"),
+            count(atoms, "atom")
+        ));
+    }
+}
+
 /// The text of a machine for a file: `.form` or JSON, by its extension.
 pub fn machine_text(machine: &Machine, path: Option<&Path>) -> Result<String> {
     let extension = path

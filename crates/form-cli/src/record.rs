@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use anyhow::Result;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use form_core::trace_header;
+use form_core::{Kind, trace_header};
 use form_env::{RandomWalks, Task};
 
 use crate::output::count;
@@ -65,6 +65,11 @@ pub fn run(args: &Args) -> Result<Answer> {
         output::write_bytes(args.output.as_deref(), &file.finish()?)?;
     } else {
         output::write(args.output.as_deref(), &text)?;
+    }
+    if let Some(path) = &args.output {
+        let number = |kind| recorded.traces.get(&kind).map_or(0, Vec::len) as u64;
+        let kinds = [Kind::Goal, Kind::DeadEnd, Kind::Incomplete].map(number);
+        output::remark_traces(path, kinds, task.signature().len());
     }
     let mut answer = Answer::Yes;
     if interrupted() && !recorded.has(args.each) {

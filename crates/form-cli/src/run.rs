@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use form_core::Machine;
-use form_env::{Error, Split, Task};
+use form_env::{Error, Split, Task, nearest_task};
 use form_lab::{Evaluation, PlayCallback, PlayDisplay, ReachAvoidPlan, world_for};
 use form_rl::{Choice, ReachAvoidPolicy};
 use serde_json::{Value, json};
@@ -174,14 +174,10 @@ fn world(args: &Args) -> Result<Task> {
     };
     match (&args.world, of_task) {
         (None, Some(task)) => Ok(task),
-        (None, None) => {
-            world_for(&machine).map_err(|error| match input::nearest_task(&args.task) {
-                Some(name) => {
-                    error.context(format!("`{}` is no task: is `{name}` meant?", args.task))
-                }
-                None => error,
-            })
-        }
+        (None, None) => world_for(&machine).map_err(|error| match nearest_task(&args.task) {
+            Some(name) => error.context(format!("`{}` is no task: is `{name}` meant?", args.task)),
+            None => error,
+        }),
         (Some(name), _) => {
             let world = Task::find(name).context("--world")?;
             world.with_machine(machine).map_err(|error| {

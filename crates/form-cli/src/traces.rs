@@ -75,11 +75,11 @@ pub fn run(args: &Args) -> Result<Answer> {
         }))?;
     } else {
         let mut text = format!(
-            "{} ({} goal, {} dead-end, {} incomplete), {}, the longest has {longest}\n",
-            count(data.traces().len(), "distinct trace"),
-            of(Kind::Goal),
-            of(Kind::DeadEnd),
-            of(Kind::Incomplete),
+            "{}, {}, the longest has {longest}\n",
+            output::count_kinds(
+                [Kind::Goal, Kind::DeadEnd, Kind::Incomplete].map(|kind| of(kind) as u64),
+                "distinct trace"
+            ),
             count(observations, "observation"),
         );
         text += &format!(

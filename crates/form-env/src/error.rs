@@ -45,10 +45,12 @@ pub enum Error {
     Table(String),
 
     /// No built-in task has this name.
-    #[error("no task `{name}`: there are {known}; a file of your own ends in .toml")]
+    #[error("no task `{name}`: {}there are {known}; a file of your own ends in .toml", meant(.nearest.as_deref()))]
     UnknownTask {
         /// The name that was given.
         name: String,
+        /// The name that is likely to be meant.
+        nearest: Option<String>,
         /// The names of all built-in tasks.
         known: String,
     },
@@ -159,4 +161,9 @@ impl Error {
             _ => None,
         }
     }
+}
+
+/// The question whether a name is meant.
+fn meant(name: Option<&str>) -> String {
+    name.map_or_else(String::new, |name| format!("is `{name}` meant? "))
 }

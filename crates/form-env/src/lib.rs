@@ -43,7 +43,7 @@ pub use grid::rules::Action;
 pub use grid::view::View;
 pub use plan::label_map::LabelMap;
 pub use plan::planner::{Plan, Planner};
-pub use tasks::builtin::{builtin_tasks, paper_tasks};
+pub use tasks::builtin::{builtin_tasks, nearest_task, paper_tasks};
 pub use tasks::maps::{Maps, Split, Starts};
 pub use tasks::object_sets::Counts;
 pub use tasks::situations::{Next, Situations};

@@ -28,9 +28,10 @@ pub trait EnvFactory: Sync {
         None
     }
 
-    /// The length of a shortest solution from the current state of a world, if there is a solver.
-    fn shortest(&self, worlds: &Self::Worlds, world: usize) -> Option<Shortest> {
-        let _ = (worlds, world);
+    /// The length of a shortest solution from the current state of a world, if there is a solver; a lower bound if it has visited
+    /// `limit` nodes before.
+    fn shortest(&self, worlds: &Self::Worlds, world: usize, limit: usize) -> Option<Shortest> {
+        let _ = (worlds, world, limit);
         None
     }
 
@@ -60,9 +61,6 @@ pub struct GridEnvFactory {
 
 /// The number of held-out maps.
 const HELD_OUT_MAPS: usize = 1000;
-
-/// The maximum number of search nodes per shortest solution: some tenths of a second.
-const SEARCH_LIMIT: usize = 5_000_000;
 
 impl GridEnvFactory {
     /// The factory of a configuration.
@@ -130,8 +128,8 @@ impl EnvFactory for GridEnvFactory {
         worlds.map_number(world)
     }
 
-    fn shortest(&self, worlds: &GridWorlds, world: usize) -> Option<Shortest> {
-        Some(worlds.shortest(world, SEARCH_LIMIT))
+    fn shortest(&self, worlds: &GridWorlds, world: usize, limit: usize) -> Option<Shortest> {
+        Some(worlds.shortest(world, limit))
     }
 
     fn step_limit(&self) -> Option<u64> {

@@ -95,7 +95,8 @@ impl LearnOutcome {
     }
 }
 
-fn count(n: usize, noun: &str) -> String {
+/// `1 state`, `2 states`.
+pub(crate) fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 

@@ -1,144 +1,207 @@
-//! What else would give a machine, or a smaller one: a quick try after `form learn`, told on standard error.
+//! What else would give a machine, or a smaller one: quick tries after `form learn`, told on standard error.
 
 use std::time::Duration;
 
 use anyhow::Result;
 use form_core::Dataset;
-use form_learn::{LearnOutcome, Learner, Limits, Options, Tolerance, TolerantOutcome};
+use form_learn::{LearnOutcome, Learner, Limits, Options, StopReason, Tolerance, TolerantOutcome};
 
 use super::tolerance::weights;
-use super::{Args, learner};
+use super::{Args, Learning, learner};
 use crate::output::{self, count};
 
-/// The time of one try.
+/// The time of one try after a long search.
 const TRY: Duration = Duration::from_secs(1);
-/// The most traces that are left out to save states.
+/// The time of one try after a search that took next to none.
+const SHORT_TRY: Duration = Duration::from_millis(500);
+/// The most traces that are left out to save states; no more than a tenth of all.
 const FEW: u64 = 5;
 /// The most states that a try has after a search without proof.
 const QUICK_STATES: usize = 5;
 
-/// Names an option that gives a machine where there is none, or the few traces without which there is a much smaller one.
+/// What the tries are about.
+struct Problem<'a> {
+    args: &'a Args,
+    data: &'a Dataset,
+    options: &'a Options,
+    limits: Limits,
+}
+
+/// Names an option that gives a machine where there is none or a smaller one, or the few traces without which there is a much smaller one.
 pub fn give(
     args: &Args,
     data: &Dataset,
     options: &Options,
     limits: &Limits,
-    outcome: &LearnOutcome,
+    result: &Learning,
 ) -> Result<()> {
-    let all = (data.traces().len() + data.duplicates().len()) as u64;
-    let few = (all / 100).clamp(1, FEW);
-    match outcome {
-        LearnOutcome::Minimal(learnt) => {
-            let smaller = learnt.states.saturating_sub(2);
-            without_few(args, data, options, few, &quick(limits, smaller))?;
-        }
+    // No try takes longer than the search itself did.
+    let time = result.time.clamp(SHORT_TRY, TRY);
+    let limits = Limits {
+        time: Some(time),
+        ..limits.clone()
+    };
+    let problem = Problem {
+        args,
+        data,
+        options,
+        limits,
+    };
+    let hints = match &result.outcome {
+        LearnOutcome::Minimal(learnt) => problem.smaller(learnt.states, usize::MAX)?,
         LearnOutcome::Stopped {
             best: Some(best), ..
-        } => {
-            let smaller = best.states.saturating_sub(2).min(QUICK_STATES);
-            without_few(args, data, options, few, &quick(limits, smaller))?;
-        }
-        LearnOutcome::Stopped { best: None, .. } => {
-            let limits = quick(limits, limits.max_states);
-            let disjuncts = Options {
-                max_disjuncts: 2,
-                ..options.clone()
-            };
-            let cyclic = Options {
-                cyclic: true,
-                ..options.clone()
-            };
-            let tries = [
-                (options.max_disjuncts == 1).then_some(("--max-disjuncts 2", disjuncts)),
-                (!options.cyclic).then_some(("--cyclic", cyclic)),
-            ];
-            for (option, options) in tries.into_iter().flatten() {
-                let mut learner: Learner = learner(args, data, &options);
-                for (_, trace) in data.traces() {
-                    learner.add(trace);
-                }
-                if let Some(learnt) = learner.learn(&limits)?.learnt() {
-                    return say(option, learnt.states);
-                }
-            }
-            for tolerated in [1, few] {
-                if let Some(learnt) = tolerant(args, data, options, tolerated, &limits)?
-                    && let Some(machine) = learnt.outcome.learnt()
-                {
-                    return say(
-                        &format!("--tolerate {}", learnt.misjudged.max(1)),
-                        machine.states,
-                    );
-                }
-            }
-        }
-        LearnOutcome::Contradictory(_) => {}
+        } => problem.smaller(best.states, QUICK_STATES)?,
+        LearnOutcome::Stopped { best: None, .. } => problem.any()?,
+        LearnOutcome::Contradictory(_) => Vec::new(),
+    };
+    for hint in hints {
+        output::remark(&format!("hint: {hint}"));
     }
     Ok(())
 }
 
-/// Names the few traces without which there is a machine within these limits.
-fn without_few(
-    args: &Args,
-    data: &Dataset,
-    options: &Options,
-    few: u64,
-    limits: &Limits,
-) -> Result<()> {
-    if limits.max_states == 0 {
-        return Ok(());
-    }
-    let Some(smaller) = tolerant(args, data, options, few, limits)? else {
-        return Ok(());
+/// How many of contradictory traces are to be tolerated, and what that gives.
+pub fn for_contradictions(args: &Args, data: &Dataset, options: &Options) -> Result<String> {
+    let problem = Problem {
+        args,
+        data,
+        options,
+        limits: Limits {
+            max_states: args.max_states.min(QUICK_STATES),
+            time: Some(TRY),
+            ..Limits::default()
+        },
     };
-    let Some(machine) = smaller.outcome.learnt() else {
-        return Ok(());
+    let advice = match problem.tolerated(problem.limits.max_states)? {
+        Some((learnt, states)) => format!(
+            "`--tolerate {}` gives a machine with {}",
+            learnt.misjudged,
+            count(states, "state")
+        ),
+        None => "`--tolerate N` allows traces to be wrong".to_owned(),
     };
-    let places: Vec<String> = (smaller.suspects.iter())
-        .map(|suspect| data.describe(data.traces()[suspect.trace].0).to_string())
-        .collect();
-    output::remark(&format!(
-        "hint: without {}: {} (see --tolerate {})",
-        places.join(" and "),
-        count(machine.states, "state"),
-        smaller.misjudged
-    ));
-    Ok(())
+    Ok(advice)
 }
 
-fn say(option: &str, states: usize) -> Result<()> {
+impl Problem<'_> {
+    /// What gives a machine with fewer states than this, and at most `most`. Traces are blamed only where that saves more.
+    fn smaller(&self, states: usize, most: usize) -> Result<Vec<String>> {
+        let mut hints = Vec::new();
+        let mut blamed = states.saturating_sub(2);
+        // Without cycles a machine with one or two states says as much as with them.
+        if states > 2
+            && !self.options.cyclic
+            && let Some(found) = self.with(&self.cyclic(), (states - 1).min(most))?
+        {
+            hints.push(with("--cyclic", found));
+            blamed = blamed.min(found - 1);
+        }
+        if let Some((learnt, states)) = self.tolerated(blamed.min(most))? {
+            let places: Vec<String> = (learnt.suspects.iter())
+                .map(|suspect| self.data.traces()[suspect.trace].0)
+                .map(|origin| self.data.describe(origin).to_string())
+                .collect();
+            hints.push(format!(
+                "without {}: {} (see --tolerate {})",
+                places.join(" and "),
+                count(states, "state"),
+                learnt.misjudged
+            ));
+        }
+        Ok(hints)
+    }
+
+    /// What gives a machine: the better of two options, and a tolerance if that saves states.
+    fn any(&self) -> Result<Vec<String>> {
+        let disjuncts = Options {
+            max_disjuncts: 2,
+            ..self.options.clone()
+        };
+        let tries = [
+            (self.options.max_disjuncts == 1).then_some(("--max-disjuncts 2", disjuncts)),
+            (!self.options.cyclic).then(|| ("--cyclic", self.cyclic())),
+        ];
+        let mut most = self.limits.max_states;
+        let mut hints = Vec::new();
+        for (option, options) in tries.into_iter().flatten() {
+            if let Some(states) = self.with(&options, most)? {
+                hints = vec![with(option, states)];
+                most = states - 1;
+            }
+        }
+        if let Some((learnt, states)) = self.tolerated(most)? {
+            hints.push(with(&format!("--tolerate {}", learnt.misjudged), states));
+        }
+        Ok(hints)
+    }
+
+    fn cyclic(&self) -> Options {
+        Options {
+            cyclic: true,
+            ..self.options.clone()
+        }
+    }
+
+    /// The states of a machine with other options, if one is found.
+    fn with(&self, options: &Options, max_states: usize) -> Result<Option<usize>> {
+        if max_states == 0 {
+            return Ok(None);
+        }
+        let mut learner: Learner = learner(self.args, self.data, options);
+        for (_, trace) in self.data.traces() {
+            learner.add(trace);
+        }
+        let outcome = learner.learn(&self.within(max_states))?;
+        Ok(outcome.learnt().map(|learnt| learnt.states))
+    }
+
+    /// The smallest machine that misjudges a few traces, and its states. A trace takes fewer bits than half a state
+    /// ([`Tolerance::Auto`]), so a few are tried first; where that takes too long, two or one.
+    fn tolerated(&self, max_states: usize) -> Result<Option<(TolerantOutcome, usize)>> {
+        let weights = weights(self.data);
+        let few = (weights.iter().sum::<u64>() / 10).clamp(1, FEW);
+        if max_states == 0 || weights.iter().sum::<u64>() <= few {
+            return Ok(None);
+        }
+        let mut learner = learner(self.args, self.data, self.options);
+        for ((_, trace), weight) in self.data.traces().iter().zip(weights) {
+            learner.add_weighted(trace, weight);
+        }
+        let mut numbers = vec![few, 2.min(few), 1];
+        numbers.dedup();
+        for number in numbers {
+            let tolerance = Tolerance::AtMost(number);
+            let found = learner.learn_tolerant(tolerance, &self.within(max_states))?;
+            if let LearnOutcome::Stopped {
+                reason: StopReason::States,
+                ..
+            } = found.outcome
+            {
+                // Fewer do not suffice either.
+                break;
+            }
+            // A machine without edges says nothing.
+            let learnt = found.outcome.learnt();
+            let states = learnt.filter(|learnt| !learnt.machine.edges().is_empty());
+            if let Some(states) = states.map(|learnt| learnt.states)
+                && found.misjudged > 0
+            {
+                return Ok(Some((found, states)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn within(&self, max_states: usize) -> Limits {
+        Limits {
+            max_states,
+            ..self.limits.clone()
+        }
+    }
+}
+
+fn with(option: &str, states: usize) -> String {
     let states = count(states, "state");
-    output::remark(&format!(
-        "hint: with {option} there is a machine with {states}"
-    ));
-    Ok(())
-}
-
-fn quick(limits: &Limits, max_states: usize) -> Limits {
-    Limits {
-        max_states,
-        time: Some(TRY),
-        ..limits.clone()
-    }
-}
-
-/// The machine that misjudges at most this number of traces, if the traces are more than these.
-fn tolerant(
-    args: &Args,
-    data: &Dataset,
-    options: &Options,
-    tolerated: u64,
-    limits: &Limits,
-) -> Result<Option<TolerantOutcome>> {
-    let weights = weights(data);
-    if weights.iter().sum::<u64>() <= tolerated {
-        return Ok(None);
-    }
-    let mut learner = learner(args, data, options);
-    for ((_, trace), weight) in data.traces().iter().zip(weights) {
-        learner.add_weighted(trace, weight);
-    }
-    Ok(Some(
-        learner.learn_tolerant(Tolerance::AtMost(tolerated), limits)?,
-    ))
+    format!("with {option} there is a machine with {states}")
 }

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use anyhow::Result;
 use form_core::{Contradiction, ContradictionReason, Dataset};
-use form_learn::{LearnOutcome, Round, Tolerance};
+use form_learn::{LearnOutcome, Options, Round, Tolerance};
 use serde_json::json;
 
-use super::{Args, Learning, cross_validation, explanation, stop_name, tolerance};
+use super::{Args, Learning, cross_validation, explanation, hint, stop_name, tolerance};
 use crate::Answer;
 use crate::output::{self, count};
 
-/// Prints the result, and writes the machine to its file.
-pub fn print(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
+/// Prints the result, and writes the machine to its file. `atoms` is the number of atoms in the traces as they were written.
+pub fn print(args: &Args, data: &Dataset, atoms: usize, result: &Learning) -> Result<Answer> {
     let learnt = result.outcome.learnt();
     let is_minimal = matches!(result.outcome, LearnOutcome::Minimal(_));
     let to_file = (args.output.as_deref()).filter(|path| *path != Path::new("-"));
@@ -24,7 +24,7 @@ pub fn print(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
         output::print_json(&to_json(args, data, result)?)?;
     } else {
         let mut text = learnt.map_or_else(String::new, |learnt| learnt.machine.to_string());
-        text += &summary(args, data, result);
+        text += &summary(args, data, atoms, result);
         if args.explain {
             text += &explanation::rounds_to_text(&result.rounds, is_minimal);
             text += &match (learnt, &result.explanation) {
@@ -52,26 +52,21 @@ pub fn print(args: &Args, data: &Dataset, result: &Learning) -> Result<Answer> {
 }
 
 /// What was proven, and from what, as comments of a machine file.
-fn summary(args: &Args, data: &Dataset, result: &Learning) -> String {
+fn summary(args: &Args, data: &Dataset, atoms: usize, result: &Learning) -> String {
     let state_limit = format!("--max-states {}", args.max_states);
-    let proven = match &result.outcome {
-        LearnOutcome::Minimal(learnt) if is_auto(args) => format!(
-            "{}: no machine with {} has a shorter description (proven)",
-            learnt.describe_size(),
-            count(learnt.states, "state")
-        ),
-        outcome => outcome.describe(&state_limit),
-    };
     let proven = match &result.tolerant {
-        Some(learnt) if learnt.outcome.learnt().is_some() => {
-            format!("{proven}, {}", tolerance::misjudged(data, learnt))
-        }
-        _ => proven,
+        None => result.outcome.describe(&state_limit),
+        Some(learnt) if learnt.outcome.learnt().is_some() => format!(
+            "{}, {}",
+            learnt.describe(&state_limit),
+            tolerance::misjudged(data, learnt)
+        ),
+        Some(learnt) => learnt.describe(&state_limit),
     };
     format!(
         "# {proven}\n# learnt from {} over {} in {:.1} ms\n",
         count(data.traces().len(), "distinct trace"),
-        count(data.signature().len(), "atom"),
+        count(atoms, "atom"),
         result.time.as_secs_f64() * 1000.0
     )
 }
@@ -110,6 +105,7 @@ fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json:
         LearnOutcome::Contradictory(_) => None,
     };
     let (proof, bound) = match outcome {
+        LearnOutcome::Minimal(_) if is_auto(args) => ("shortest-description", None),
         LearnOutcome::Minimal(_) => ("minimal", None),
         LearnOutcome::Stopped {
             reason,
@@ -126,7 +122,8 @@ fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json:
         "machine": machine.transpose()?,
         "states": outcome.learnt().map(|learnt| learnt.states),
         "cost": outcome.learnt().map(|learnt| learnt.cost.size),
-        "proven": matches!(outcome, LearnOutcome::Minimal(_)),
+        // Description length chooses a number of states without a proof.
+        "proven": matches!(outcome, LearnOutcome::Minimal(_)) && !is_auto(args),
         "lower_bound": lower_bound,
         "proof": proof,
         "at_least": bound,
@@ -166,8 +163,8 @@ fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json:
 pub fn contradiction(
     args: &Args,
     data: &Dataset,
-    first: &Contradiction,
-    number: usize,
+    options: &Options,
+    (first, number): (&Contradiction, usize),
 ) -> Result<Answer> {
     let how = match first.reason {
         ContradictionReason::SameObservations => "the same observations end in different ways",
@@ -190,8 +187,9 @@ pub fn contradiction(
             format!("{a} ({}) and {b} ({})", kinds.0, kinds.1)
         };
         output::print(&format!(
-            "no machine is consistent with the traces: {which}: {how} ({} in all; `form traces` lists them, `--tolerate 1` allows a trace to be wrong)",
-            count(number, "contradiction")
+            "no machine is consistent with the traces: {which}: {how} ({} in all; `form traces` lists them, {})",
+            count(number, "contradiction"),
+            hint::for_contradictions(args, data, options)?
         ))?;
     }
     Ok(Answer::No)

@@ -8,7 +8,10 @@ use form_learn::{Level, OtherSuspects, Suspect, TolerantOutcome};
 use serde_json::{Value, json};
 
 use crate::input;
-use crate::output::count;
+use crate::output::{called, count};
+
+/// The tolerance of one trace, as it is written.
+const ONE: &str = "--tolerate 1";
 
 /// Reads a percentage such as `20%`, between 0 and 100, as a share.
 pub fn parse_share(text: &str) -> Result<f64, String> {
@@ -91,13 +94,15 @@ fn instead(data: &Dataset, learnt: &TolerantOutcome) -> Option<(Vec<String>, Vec
 
 /// The table and the suspects, as comments of a machine file.
 pub fn to_text(data: &Dataset, learnt: &TolerantOutcome, files: &[PathBuf]) -> String {
-    let auto = learnt.levels.iter().any(|level| level.bits.is_some());
+    let auto = learnt.by_description();
     let mut text = match auto {
-        true => "#\n# states  misjudged traces, and bits of the shortest description\n".to_owned(),
+        true => {
+            "#\n# states  misjudged traces and bits of the shortest description found\n".to_owned()
+        }
         false => "#\n# states  fewest misjudged traces\n".to_owned(),
     };
     for level in &learnt.levels {
-        text += &format!("# {:>6}  {}\n", level.states, level_text(level));
+        text += &format!("# {:>6}  {}\n", level.states, level_text(level, auto));
     }
     if learnt.outcome.learnt().is_none() {
         return text;
@@ -105,6 +110,9 @@ pub fn to_text(data: &Dataset, learnt: &TolerantOutcome, files: &[PathBuf]) -> S
     if auto {
         text += "# chosen by description length: every state, edge and literal takes log2(2 atoms + states + 3) bits,\n\
                  # m misjudged of n traces log2(n choose m) + m\n";
+    }
+    if let Some(warning) = learnt.warning(ONE) {
+        text += &format!("# warning: {warning}\n");
     }
     let suspects = suspects(data, &learnt.suspects, files);
     text += &match suspects.len() {
@@ -121,7 +129,7 @@ pub fn to_text(data: &Dataset, learnt: &TolerantOutcome, files: &[PathBuf]) -> S
             ),
             false => String::new(),
         };
-        let id = line.id.map_or_else(String::new, |id| format!(" (id {id})"));
+        let id = called(line.id.as_deref());
         text += &format!(
             "#   {place}{id}: {}, expected {}{when}\n",
             line.kind, line.expected
@@ -137,13 +145,17 @@ pub fn to_text(data: &Dataset, learnt: &TolerantOutcome, files: &[PathBuf]) -> S
     text
 }
 
-fn level_text(level: &Level) -> String {
+/// What is known of one number of states. With description length, what a quick search found is called a bound.
+fn level_text(level: &Level, auto: bool) -> String {
+    let fewest = level.fewest_misjudged;
     match (level.bits, level.proven()) {
-        (Some(bits), _) => format!("{}, {bits:.1} bits", level.fewest_misjudged),
-        (None, true) => format!("{} (proven)", level.fewest_misjudged),
+        (Some(bits), _) if level.shortest_proven => format!("{fewest}, {bits:.1} bits (proven)"),
+        (Some(bits), _) => format!("{fewest}, at most {bits:.1} bits"),
+        (None, _) if auto => "no shorter one found".to_owned(),
+        (None, true) => format!("{fewest} (proven)"),
         (None, false) => format!(
-            "at least {} (proven), at most {} (found)",
-            level.at_least, level.fewest_misjudged
+            "at least {} (proven), at most {fewest} (found)",
+            level.at_least
         ),
     }
 }
@@ -158,6 +170,7 @@ pub fn misjudged(data: &Dataset, learnt: &TolerantOutcome) -> String {
 pub fn add_json(value: &mut Value, data: &Dataset, learnt: &TolerantOutcome, files: &[PathBuf]) {
     // Without a machine nothing is judged.
     value["misjudged"] = (learnt.outcome.learnt()).map(|_| learnt.misjudged).into();
+    value["warning"] = learnt.warning(ONE).into();
     value["tolerated"] = learnt.tolerated.into();
     value["suspects"] = (suspects(data, &learnt.suspects, files).into_iter())
         .map(|line| {
@@ -187,6 +200,7 @@ pub fn add_json(value: &mut Value, data: &Dataset, learnt: &TolerantOutcome, fil
                 "at_least": level.at_least,
                 "proven": level.proven(),
                 "bits": level.bits,
+                "shortest_proven": level.bits.map(|_| level.shortest_proven),
             })
         })
         .collect();

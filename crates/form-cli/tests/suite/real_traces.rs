@@ -260,6 +260,58 @@ fn a_choice_by_description_length_is_called_so() {
     .stdout;
     let value: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["lower_bound"], Value::Null);
+    // The choice of the number of states is not proven.
+    assert_eq!(value["proven"], false);
+    assert_eq!(value["proof"], "shortest-description");
+    let chosen = value["states"].as_u64().unwrap();
+    for level in value["levels"].as_array().unwrap() {
+        let is_chosen = level["states"] == chosen;
+        // Only the chosen number of states was searched to the end; of the fewest misjudged traces nothing is proven.
+        if !level["bits"].is_null() {
+            assert_eq!(level["shortest_proven"], is_chosen, "{level}");
+        }
+        assert_eq!(level["proven"], level["fewest_misjudged"] == 0, "{level}");
+        let row = text.lines().find(|line| {
+            let number = line.trim_start_matches('#').split_whitespace().next();
+            number == Some(&level["states"].to_string()) && !line.contains("counterexample")
+        });
+        let row = row.unwrap();
+        let is_bound = row.contains("at most") || row.contains("no shorter one found");
+        assert_eq!(is_bound, !is_chosen, "{row}");
+    }
+}
+
+/// Three traces are not worth the bits of an edge: that is said, and not hidden behind "proven".
+#[test]
+fn a_machine_without_edges_is_warned_about() {
+    let folder = folder();
+    let warning = "the machine has no edges and misjudges all traces that are over";
+    let few: String = ORDERS
+        .lines()
+        .take(4)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    fs::write(folder.path().join("few.jsonl"), few).unwrap();
+    let both =
+        "{\"kind\":\"goal\",\"steps\":[[\"a\"]]}\n{\"kind\":\"incomplete\",\"steps\":[[\"a\"]]}\n";
+    fs::write(folder.path().join("both.jsonl"), both).unwrap();
+    for (command, why) in [
+        (
+            "learn few.jsonl --lifted --tolerate auto",
+            "too few traces for `auto`",
+        ),
+        ("learn both.jsonl --tolerate 1", "no more than tolerated"),
+    ] {
+        let text = run(&folder, command).stdout;
+        assert!(text.contains(&format!("# warning: {warning}")), "{text}");
+        assert!(text.contains(why), "{text}");
+        let json = run(&folder, &format!("{command} --json")).stdout;
+        let value: Value = serde_json::from_str(&json).unwrap();
+        assert!(value["warning"].as_str().unwrap().contains(warning));
+    }
+    let json = run(&folder, "learn orders.jsonl --lifted --tolerate 2 --json").stdout;
+    let value: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(value["warning"], Value::Null);
 }
 
 #[test]
@@ -272,6 +324,146 @@ fn an_option_that_gives_a_machine_is_named() {
     assert_eq!(outcome.code, Some(1));
     let hint = "hint: with --max-disjuncts 2 there is a machine with 1 state";
     assert!(outcome.stderr.contains(hint), "{}", outcome.stderr);
+}
+
+/// Every second press switches the light on: traces of up to four presses need five states without a cycle and two with one.
+#[test]
+fn traces_that_need_a_cycle_name_the_option() {
+    let folder = folder();
+    let mut log = String::new();
+    for presses in 0..5 {
+        let steps = r#"["press"],["wait"],"#.repeat(presses);
+        let kind = ["incomplete", "goal"][presses % 2];
+        log += &format!("{{\"kind\":\"{kind}\",\"steps\":[{steps}[\"look\"]]}}\n");
+    }
+    fs::write(folder.path().join("light.jsonl"), log).unwrap();
+    let outcome = run(&folder, "learn light.jsonl");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stdout);
+    let hint = "hint: with --cyclic there is a machine with 2 states";
+    assert!(outcome.stderr.contains(hint), "{}", outcome.stderr);
+    // No trace is blamed for it.
+    assert!(!outcome.stderr.contains("without "), "{}", outcome.stderr);
+    let outcome = run(&folder, "learn light.jsonl --max-states 2");
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stdout);
+    assert!(outcome.stderr.contains(hint), "{}", outcome.stderr);
+    let cyclic = run(&folder, "learn light.jsonl --cyclic");
+    assert!(
+        cyclic.stdout.contains("# 2 states + accept"),
+        "{}",
+        cyclic.stdout
+    );
+    assert!(!cyclic.stderr.contains("hint"), "{}", cyclic.stderr);
+}
+
+/// Walks of a task, with the kinds of some of them swapped.
+fn mislabelled(folder: &TempDir, wrong: &[usize]) {
+    let recorded = run(folder, "record all-yellow --each 50 -o walks.jsonl");
+    assert_eq!(recorded.code, Some(0), "{}", recorded.stderr);
+    let walks = fs::read_to_string(folder.path().join("walks.jsonl")).unwrap();
+    let swapped = walks.lines().enumerate().map(|(i, line)| {
+        let (goal, incomplete) = (r#""kind":"goal""#, r#""kind":"incomplete""#);
+        match (wrong.contains(&(i + 1)), line.contains(goal)) {
+            (false, _) => format!("{line}\n"),
+            (true, true) => line.replace(goal, incomplete) + "\n",
+            (true, false) => line.replace(incomplete, goal) + "\n",
+        }
+    });
+    fs::write(
+        folder.path().join("wrong.jsonl"),
+        swapped.collect::<String>(),
+    )
+    .unwrap();
+}
+
+/// Two wrong labels of a hundred: at a limit without a machine, and where they only cost states.
+#[test]
+fn several_wrong_labels_are_hinted_at() {
+    let folder = folder();
+    mislabelled(&folder, &[11, 71]);
+    let stopped = run(&folder, "learn wrong.jsonl --work-limit 20000");
+    assert_eq!(stopped.code, Some(1), "{}", stopped.stdout);
+    assert!(
+        stopped.stdout.contains("at the work limit"),
+        "{}",
+        stopped.stdout
+    );
+    let hint = "hint: with --tolerate 2 there is a machine with 2 states";
+    assert!(stopped.stderr.contains(hint), "{}", stopped.stderr);
+    // The hint is right.
+    let learnt = run(&folder, "learn wrong.jsonl --tolerate 2").stdout;
+    assert!(learnt.contains("# 2 states + accept"), "{learnt}");
+    assert!(learnt.contains("2 of 100 traces misjudged"), "{learnt}");
+}
+
+/// Contradictory traces: how many are to be tolerated is tried out.
+#[test]
+fn contradictions_name_the_tolerance_that_they_need() {
+    let folder = folder();
+    let mut log = String::new();
+    for (kind, letter, times) in [
+        ("goal", "a", 4),
+        ("goal", "b", 4),
+        ("incomplete", "c", 10),
+        ("incomplete", "a", 1),
+        ("incomplete", "b", 1),
+    ] {
+        let line = format!("{{\"kind\":\"{kind}\",\"steps\":[[\"{letter}\"]]}}\n");
+        log += &line.repeat(times);
+    }
+    fs::write(folder.path().join("both.jsonl"), log).unwrap();
+    let outcome = run(&folder, "learn both.jsonl --max-disjuncts 2");
+    assert_eq!(outcome.code, Some(1));
+    let advice = "`--tolerate 2` gives a machine with 1 state";
+    assert!(outcome.stdout.contains(advice), "{}", outcome.stdout);
+}
+
+/// Atoms are counted as they were written, and files that were written are summed up.
+#[test]
+fn numbers_are_those_of_the_user() {
+    let folder = folder();
+    let text = run(&folder, "learn orders.jsonl --lifted --tolerate 2").stdout;
+    // paid and shipped of o1, o2, o3, packed of all four, shipped(o4).
+    assert!(text.contains(" over 11 atoms in "), "{text}");
+    let recorded = run(&folder, "record all-yellow --each 3 -o walks.jsonl");
+    assert_eq!(
+        recorded.stderr,
+        "walks.jsonl: 6 traces (3 goal, 0 dead-end, 3 incomplete) over 13 atoms\n"
+    );
+    let printed = run(&folder, "record all-yellow --each 3");
+    assert_eq!(printed.stderr, "");
+    fs::write(
+        folder.path().join("log.csv"),
+        "case,activity,end\n1,a,\n1,b,ok\n2,a,lost\n",
+    )
+    .unwrap();
+    let command = "convert log.csv log.jsonl --outcome end --goal ok --dead-end lost";
+    assert_eq!(
+        run(&folder, command).stderr,
+        "log.jsonl: 2 traces (1 goal, 1 dead-end, 0 incomplete) over 2 atoms\n"
+    );
+    let json = run(&folder, &format!("{command} --json")).stdout;
+    let value: Value = serde_json::from_str(&json).unwrap();
+    let numbers = ["traces", "goal", "dead_end", "incomplete", "atoms"].map(|key| &value[key]);
+    assert_eq!(numbers, [2, 1, 1, 0, 2]);
+    let machine = run(&folder, "convert all-yellow task.form");
+    assert!(
+        (machine.stderr).starts_with("task.form: all_yellow, 2 states + accept"),
+        "{}",
+        machine.stderr
+    );
+}
+
+#[test]
+fn a_machine_that_never_accepts_is_told_in_json() {
+    let folder = folder();
+    let machine = "initial u0\naccept acc\nu0 -> u1 : a\n";
+    fs::write(folder.path().join("never.form"), machine).unwrap();
+    for (machine, never) in [("never.form", true), ("all-yellow", false)] {
+        let outcome = run(&folder, &format!("check {machine} --json"));
+        assert_eq!(outcome.code, Some(i32::from(never)), "{}", outcome.stderr);
+        let value: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!(value["never_accepts"], never, "{value}");
+    }
 }
 
 #[test]

@@ -231,6 +231,26 @@ fn what_cannot_be_carried_out_is_said() {
     );
 }
 
+/// Sixteen checkpoints: what the exact search did not end is called a bound, with the number and what to do.
+#[test]
+fn shortest_solutions_that_are_bounds_are_called_so() {
+    let folder = tempfile::tempdir().unwrap();
+    for (checkpoints, exact) in [(3, true), (16, false)] {
+        let task = format!(
+            "name = \"many\"\nroom = \"paper\"\nmachine = '''\ninitial u0\naccept acc\n\
+             u0 -> acc : forall X. yellow(X)\n'''\n[checkpoints]\nyellow = {checkpoints}\n"
+        );
+        fs::write(folder.path().join("many.toml"), task).unwrap();
+        let arguments = ["many.toml", "--json", "--episodes", "3"];
+        let outcome = run(folder.path(), &arguments);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let value: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!(value["shortest_exact"], exact, "{value}");
+        let note = "note: `shortest` is a lower bound: the exact search stops at 5000000 pairs";
+        assert_eq!(outcome.stderr.contains(note), !exact, "{}", outcome.stderr);
+    }
+}
+
 #[test]
 fn too_little_success_is_a_no() {
     let outcome = run(

@@ -2,15 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::archive::Gunzip;
-use super::line::{self, Header, Line, LineFault, Sink};
-use super::sink::{Collector, Dropped, Interner};
+use super::block::{Block, Blocks, Declared};
+use super::line::Line;
+use super::sink::{Dropped, Interner};
 use super::trace::{Kind, Trace};
 use crate::error::{Error, Result};
 use crate::logic::atom_set::AtomSet;
@@ -19,26 +18,9 @@ use crate::machine::step_mode::StepMode;
 
 /// A trace file being read.
 pub struct TraceFile {
-    name: Arc<str>,
-    pub(super) bytes: Box<dyn BufRead + Send>,
-    /// The number of lines read so far.
-    lines: usize,
-    /// The bytes after the last whole line.
-    rest: Vec<u8>,
-    finished: bool,
+    pub(super) blocks: Blocks,
     /// What the first line declares, once it has been read.
     declared: Option<Declared>,
-    /// The first block, without the line that declares something, if nothing else of it was read yet.
-    first: Option<Block>,
-}
-
-/// What the first line of a file declares.
-#[derive(Clone, Default)]
-struct Declared {
-    /// The signature.
-    atoms: Option<HashSet<String>>,
-    /// Which environment steps the traces have.
-    steps: StepMode,
 }
 
 /// A trace as it is read.
@@ -64,19 +46,6 @@ impl ParsedTrace<'_> {
     }
 }
 
-/// The size of a block of lines in bytes.
-const BLOCK: usize = 1 << 18;
-
-/// The maximum length of a line in bytes: a small archive can have an endless one.
-pub(super) const LONGEST_LINE: usize = 1 << 28;
-
-/// Some whole lines of a file.
-struct Block {
-    file: Arc<str>,
-    first_line: usize,
-    bytes: Vec<u8>,
-}
-
 impl TraceFile {
     /// Opens a trace file, gzipped or not.
     ///
@@ -98,32 +67,15 @@ impl TraceFile {
 
     /// Reads traces from `bytes`, gzipped or not; errors call the file `name`.
     pub fn new(name: &str, bytes: impl Read + Send + 'static) -> Result<Self> {
-        let mut bytes = BufReader::with_capacity(BLOCK, bytes);
-        let io = |source| Error::Io {
-            path: name.to_owned(),
-            source,
-        };
-        let gzipped = bytes.fill_buf().map_err(io)?.starts_with(&[0x1f, 0x8b]);
-        let bytes: Box<dyn BufRead + Send> = if gzipped {
-            let plain = Gunzip::new(bytes);
-            Box::new(BufReader::with_capacity(BLOCK, plain))
-        } else {
-            Box::new(bytes)
-        };
         Ok(Self {
-            name: name.into(),
-            bytes,
-            lines: 0,
-            rest: Vec::new(),
-            finished: false,
+            blocks: Blocks::new(name, bytes)?,
             declared: None,
-            first: None,
         })
     }
 
     /// The name given.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.blocks.name
     }
 
     /// The atoms of the file: those its first line declares, which its traces must keep to, else those that occur.
@@ -135,7 +87,7 @@ impl TraceFile {
         }
         let mut atoms: HashSet<String> = HashSet::new();
         loop {
-            let blocks = self.blocks()?;
+            let blocks = self.blocks.several()?;
             if blocks.is_empty() {
                 break;
             }
@@ -161,19 +113,14 @@ impl TraceFile {
     /// The file, if its traces have these steps; `what` has them too, and an error names it.
     pub fn with_mode(mut self, mode: StepMode, what: &str) -> Result<Self> {
         let steps = self.step_mode()?;
-        steps.must_be(mode, &self.name, what)?;
+        steps.must_be(mode, &self.blocks.name, what)?;
         Ok(self)
     }
 
     /// What the first line declares.
     fn declared(&mut self) -> Result<&Declared> {
         if self.declared.is_none() {
-            let mut declared = Declared::default();
-            self.first = self.block()?;
-            if let Some(first) = self.first.as_mut() {
-                declared = first.take_declaration().unwrap_or_default();
-            }
-            self.declared = Some(declared);
+            self.declared = Some(self.blocks.declared()?);
         }
         Ok(self.declared.get_or_insert_default())
     }
@@ -256,7 +203,7 @@ impl TraceFile {
             id: Option<serde_json::Value>,
         }
         let mut ids = BTreeMap::new();
-        while let Some(block) = self.block()? {
+        while let Some(block) = self.blocks.next()? {
             let texts = block.bytes.split(|b| *b == b'\n').zip(block.first_line..);
             for (text, line) in texts.filter(|(_, line)| lines.contains(line)) {
                 let named = serde_json::from_slice::<Named>(text).ok();
@@ -306,7 +253,7 @@ impl TraceFile {
                 .collect()
         };
         let declared = declared.atoms.as_ref().map(known);
-        let blocks = self.blocks()?;
+        let blocks = self.blocks.several()?;
         Ok((blocks.par_iter())
             .map(|block| {
                 let mut result = T::default();
@@ -332,155 +279,11 @@ impl TraceFile {
             })
             .collect())
     }
-
-    /// The next blocks of lines, several per core.
-    fn blocks(&mut self) -> Result<Vec<Block>> {
-        let count = 4 * rayon::current_num_threads();
-        let mut blocks = Vec::new();
-        // Blocks of ordinary lines have little more than `BLOCK` bytes. Of long lines fewer are read at a time.
-        let mut room = count * 2 * BLOCK;
-        while blocks.len() < count && room > 0 {
-            match self.block()? {
-                Some(block) => {
-                    room = room.saturating_sub(block.bytes.len());
-                    blocks.push(block);
-                }
-                None => break,
-            }
-        }
-        Ok(blocks)
-    }
-
-    fn block(&mut self) -> Result<Option<Block>> {
-        if let Some(first) = self.first.take() {
-            return Ok(Some(first));
-        }
-        let io = |name: &str, source| Error::Io {
-            path: name.to_owned(),
-            source,
-        };
-        let mut bytes = std::mem::take(&mut self.rest);
-        while !self.finished {
-            let start = bytes.len();
-            let read = (&mut self.bytes).take(BLOCK as u64).read_to_end(&mut bytes);
-            let read = read.map_err(|source| io(&self.name, source))?;
-            self.finished = read == 0;
-            if bytes.len() > LONGEST_LINE {
-                return Err(Error::Limit {
-                    what: format!("{}:{}: bytes in one line", self.name, self.lines + 1),
-                    limit: LONGEST_LINE,
-                    hint: "a trace file has one trace per line".to_owned(),
-                });
-            }
-            if let Some(end) = bytes[start..].iter().rposition(|b| *b == b'\n') {
-                self.rest = bytes.split_off(start + end + 1);
-                break;
-            }
-        }
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        let first_line = self.lines + 1;
-        self.lines += bytes.iter().filter(|b| **b == b'\n').count();
-        let file = self.name.clone();
-        Ok(Some(Block {
-            file,
-            first_line,
-            bytes,
-        }))
-    }
-}
-
-impl Block {
-    /// Parses each line that is not blank.
-    fn each_line<S: Sink>(
-        &self,
-        sink: &mut S,
-        mut visit: impl FnMut(usize, Line, &mut S) -> Result<(), String>,
-    ) -> Result<()> {
-        for (i, line) in self.bytes.split(|b| *b == b'\n').enumerate() {
-            let number = self.first_line + i;
-            // Windows line ends, and a byte order mark at the start of the file, are harmless.
-            let line = if number == 1 {
-                line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
-            } else {
-                line
-            };
-            if line.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
-            let parsed =
-                line::parse(line, sink).map_err(|fault| self.located(number, line, fault))?;
-            if let Line::Header(Header { signature, .. }) = parsed
-                && number != 1
-            {
-                let what = if signature {
-                    "the signature"
-                } else {
-                    "which steps count"
-                };
-                let fault = LineFault {
-                    at: 0,
-                    problem: format!("only the first line may declare {what}"),
-                };
-                return Err(self.located(number, line, fault));
-            }
-            visit(number, parsed, sink)
-                .map_err(|problem| self.located(number, line, LineFault { at: 0, problem }))?;
-        }
-        Ok(())
-    }
-
-    fn located(&self, line: usize, text: &[u8], fault: LineFault) -> Error {
-        let before = &text[..fault.at.min(text.len())];
-        Error::Json {
-            file: self.file.to_string(),
-            line,
-            column: String::from_utf8_lossy(before).chars().count() + 1,
-            problem: fault.problem,
-        }
-    }
-
-    /// Removes the first line and returns what it declares, if it is no trace.
-    fn take_declaration(&mut self) -> Option<Declared> {
-        let end = self
-            .bytes
-            .iter()
-            .position(|b| *b == b'\n')
-            .map_or(self.bytes.len(), |i| i + 1);
-        let first = Self {
-            file: self.file.clone(),
-            first_line: 1,
-            bytes: self.bytes[..end].to_vec(),
-        };
-        let mut declared = None;
-        let read = first.each_line(&mut Collector::default(), |_, line, sink| {
-            if let Line::Header(header) = line {
-                declared = Some(Declared {
-                    atoms: header.signature.then(|| std::mem::take(&mut sink.atoms)),
-                    steps: header.steps.unwrap_or_default(),
-                });
-            }
-            Ok(())
-        });
-        // A mistake in it is reported when the line is read as a trace.
-        read.ok()?;
-        let declared = declared?;
-        self.bytes.drain(..end);
-        self.first_line = 2;
-        Some(declared)
-    }
-
-    /// The atoms that occur.
-    fn atoms(&self) -> Result<HashSet<String>> {
-        let mut sink = Collector::default();
-        self.each_line(&mut sink, |_, _, _| Ok(()))?;
-        Ok(sink.atoms)
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::block::BLOCK;
     use super::*;
 
     /// Of several mistakes the first is reported, for any number of blocks and cores.
@@ -527,18 +330,5 @@ mod tests {
             }
         };
         assert_eq!(refused.position().unwrap().0, count + 5);
-    }
-
-    /// Long lines are read too, but fewer at a time.
-    #[test]
-    fn few_long_lines_are_held_at_a_time() {
-        let many = 4 * rayon::current_num_threads();
-        let long = " ".repeat(2 * many * BLOCK);
-        let text = format!("{long}\n").repeat(3);
-        let mut file = TraceFile::new("t", std::io::Cursor::new(text)).unwrap();
-        assert_eq!(file.blocks().unwrap().len(), 1);
-        let text = " \n".repeat(many * BLOCK);
-        let mut file = TraceFile::new("t", std::io::Cursor::new(text)).unwrap();
-        assert_eq!(file.blocks().unwrap().len(), many);
     }
 }

@@ -1,6 +1,7 @@
 //! The traces: recording, reading and writing, replaying a machine, and data sets.
 
 pub(crate) mod archive;
+pub(crate) mod block;
 pub(crate) mod dataset;
 pub(crate) mod file;
 pub(crate) mod line;

@@ -2,7 +2,8 @@
 
 use std::io::{BufRead, Read};
 
-use super::file::{LONGEST_LINE, TraceFile};
+use super::block::LONGEST_LINE;
+use super::file::TraceFile;
 use super::sink::short;
 use crate::error::{Error, Result};
 use crate::logic::atom::GroundAtom;
@@ -21,7 +22,7 @@ fn read_within(name: &str, bytes: impl Read + Send + 'static, limit: usize) -> R
         path: name.to_owned(),
         source,
     };
-    let start = file.bytes.fill_buf().map_err(io)?;
+    let start = file.blocks.bytes.fill_buf().map_err(io)?;
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     if start.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{') {
         return file.signature();
@@ -29,7 +30,7 @@ fn read_within(name: &str, bytes: impl Read + Send + 'static, limit: usize) -> R
     let mut atoms: Vec<GroundAtom> = Vec::new();
     let mut read = 0;
     // A device, or a small archive, can have a line without end, or endlessly many lines.
-    let bytes = file.bytes.take(limit as u64 + 1);
+    let bytes = file.blocks.bytes.take(limit as u64 + 1);
     for (i, line) in bytes.split(b'\n').enumerate() {
         read += line.as_ref().map_or(0, |line| line.len() + 1);
         if read > limit {

@@ -73,6 +73,18 @@ pub fn builtin_tasks() -> Vec<Task> {
         .collect()
 }
 
+/// The built-in task that a mistyped name is likely to mean: at most a third of its letters is wrong (Levenshtein 1966).
+pub fn nearest_task(name: &str) -> Option<String> {
+    let (name, most) = (name.to_lowercase(), name.chars().count() / 3);
+    let known = builtin_tasks()
+        .into_iter()
+        .map(|task| task.name().to_owned());
+    let near = known.map(|known| (strsim::levenshtein(&name, &known), known));
+    near.filter(|(distance, _)| *distance <= most)
+        .min()
+        .map(|(_, known)| known)
+}
+
 impl Task {
     /// The built-in task of that name.
     ///
@@ -87,6 +99,7 @@ impl Task {
             Some(i) => Ok(tasks.swap_remove(i)),
             None => Err(Error::UnknownTask {
                 name: name.to_owned(),
+                nearest: nearest_task(name),
                 known: (tasks.iter().map(Task::name))
                     .collect::<Vec<_>>()
                     .join(", "),

@@ -98,12 +98,17 @@ pub(crate) fn read(text: &str, folder: &Path, read_machine: &ReadMachine<'_>) ->
     Task::check(description).map_err(|(part, problem)| {
         let key = match part {
             Field::Name => "name",
-            Field::Checkpoints => "checkpoints",
+            Field::Checkpoints | Field::Colour(_) => "checkpoints",
             Field::Lava => "lava",
             Field::Steps => "steps",
             Field::Machine => "machine",
         };
-        let at = table.get(key).map_or(0..0, Spanned::span);
+        let value = table.get(key);
+        let inside = value.and_then(|value| match part {
+            Field::Colour(colour) => value.get_ref().as_table()?.get(colour.as_str()),
+            _ => None,
+        });
+        let at = inside.or(value).map_or(0..0, Spanned::span);
         fault(text, at, problem)
     })
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use form_core::{AtomSet, BoundMachine, Signature};
+use form_core::{AtomId, AtomSet, BoundMachine, Signature};
 
 use crate::grid::colour::Colour;
 use crate::grid::map::Object;
@@ -97,6 +97,21 @@ pub(crate) fn number_of_sets(checkpoints: &BTreeMap<Colour, Counts>) -> Option<u
         .filter(|sets| *sets <= MOST_SETS)
 }
 
+/// The atoms of the checkpoints of a colour, by number.
+pub(crate) fn atoms_of(colour: Colour, objects: &[Object], signature: &Signature) -> Vec<AtomId> {
+    let mut numbered: Vec<(usize, AtomId)> = (objects.iter().zip(signature.ids()))
+        .filter_map(|(object, id)| match object {
+            Object::Checkpoint {
+                colour: own,
+                number,
+            } if *own == colour => Some((*number, id)),
+            _ => None,
+        })
+        .collect();
+    numbered.sort_unstable();
+    numbered.into_iter().map(|(_, id)| id).collect()
+}
+
 /// All sets of objects, those with the fewest objects first. Objects are in the order of their atoms in the signature.
 pub(crate) fn object_sets(
     checkpoints: &BTreeMap<Colour, Counts>,
@@ -111,20 +126,11 @@ pub(crate) fn object_sets(
         }
     }
     for (colour, counts) in checkpoints {
-        let mut of_colour: Vec<(usize, form_core::AtomId)> = (objects.iter().zip(signature.ids()))
-            .filter_map(|(object, id)| match object {
-                Object::Checkpoint {
-                    colour: own,
-                    number,
-                } if own == colour => Some((*number, id)),
-                _ => None,
-            })
-            .collect();
-        of_colour.sort_unstable();
+        let of_colour = atoms_of(*colour, objects, signature);
         sets = (sets.iter())
             .flat_map(|set| {
                 counts.numbers.iter().map(|count| {
-                    let present = of_colour[..*count].iter().map(|(_, id)| *id);
+                    let present = of_colour[..*count].iter().copied();
                     set.iter().chain(present).collect()
                 })
             })

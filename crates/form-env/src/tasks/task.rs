@@ -7,7 +7,7 @@ use form_core::{
     AtomSet, BoundMachine, Machine, MachineStatus, Monitor, Signature, StateId, StepMode,
 };
 
-use super::object_sets::{Counts, MOST_SETS, ObjectSet, number_of_sets, object_sets};
+use super::object_sets::{Counts, MOST_SETS, ObjectSet, atoms_of, number_of_sets, object_sets};
 use crate::env::spec::EpisodeOutcome;
 use crate::error::{Error, Result};
 use crate::grid::colour::Colour;
@@ -63,6 +63,8 @@ pub struct Task {
 pub(crate) enum Field {
     Name,
     Checkpoints,
+    /// The number of checkpoints of a colour.
+    Colour(Colour),
     Lava,
     Steps,
     Machine,
@@ -101,7 +103,7 @@ impl Task {
             .map_err(|error| (Field::Machine, error.to_string()))?;
         let truth = Arc::new(truth);
         let sets = object_sets(&description.checkpoints, &legend, &signature, &truth);
-        check_fewest(&truth, &sets)?;
+        check_fewest(&truth, &description.checkpoints, &legend)?;
         check_episodes_begin(&truth)?;
         for set in &sets {
             check_lava_ends_it(&set.truth, &signature)?;
@@ -308,20 +310,33 @@ fn has_many_maps(description: &TaskDescription) -> bool {
     maps(Counts::most).max(maps(Counts::fewest)) >= FEW_MAPS
 }
 
-/// The machine must fit the maps with the fewest objects, too.
-fn check_fewest(truth: &BoundMachine, sets: &[ObjectSet]) -> Result<(), Fault> {
-    if sets.len() == 1 {
-        return Ok(());
-    }
+/// The machine must fit the maps with the fewest objects of a colour, too.
+fn check_fewest(
+    truth: &BoundMachine,
+    checkpoints: &BTreeMap<Colour, Counts>,
+    objects: &[Object],
+) -> Result<(), Fault> {
     let signature = truth.signature();
-    let fewest = signature.restricted(&sets[0].own);
-    match truth.machine().bind(&fewest) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let problem = format!("on the maps with the fewest objects: {error}");
-            Err((Field::Machine, problem))
+    for (colour, counts) in checkpoints {
+        let of_colour = atoms_of(*colour, objects, signature);
+        let lacking: AtomSet = of_colour[counts.fewest()..].iter().copied().collect();
+        let fewest: AtomSet = (signature.ids())
+            .filter(|id| !lacking.contains(*id))
+            .collect();
+        if let Err(error) = truth.machine().bind(&signature.restricted(&fewest)) {
+            let few = counts.fewest();
+            let maps = match few {
+                0 => format!("without {colour} checkpoints"),
+                1 => format!("with 1 {colour} checkpoint"),
+                _ => format!("with {few} {colour} checkpoints"),
+            };
+            let problem = format!(
+                "on maps {maps} the machine cannot be evaluated: {error}; leave {few} out, or change the machine"
+            );
+            return Err((Field::Colour(*colour), problem));
         }
     }
+    Ok(())
 }
 
 /// Where every step counts, the empty observation at the start must not end the episode.

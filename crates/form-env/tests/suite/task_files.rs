@@ -55,6 +55,14 @@ fn tasks_are_found_by_name_or_file() {
         unknown,
         "no task `all-green`: there are all-yellow, all-yellow-4, all-yellow-6, green-but-one, blue-all-yellow-7, any-two-yellow, yellow-and-blue, key-and-door; a file of your own ends in .toml"
     );
+    for (typed, meant) in [
+        ("all-yelow", "all-yellow"),
+        ("Green-but-on", "green-but-one"),
+    ] {
+        let mistyped = Task::find(typed).unwrap_err().to_string();
+        let question = format!("no task `{typed}`: is `{meant}` meant? there are all-yellow, ");
+        assert!(mistyped.starts_with(&question), "{mistyped}");
+    }
     let missing = Task::find("nowhere/mine.toml").unwrap_err().to_string();
     assert!(missing.starts_with("nowhere/mine.toml: "), "{missing}");
 }

@@ -44,7 +44,7 @@ pub struct Snapshot {
     pub random: Option<f64>,
     /// The size of the machine: `2 states + accept, 2 edges`.
     pub machine: String,
-    /// The last counterexample.
+    /// The last counterexample: an earlier machine misjudged it, and the machine was learnt from it.
     pub counterexample: Option<String>,
     /// The losses of the policy updates.
     pub losses: Vec<PolicyLosses>,
@@ -227,7 +227,7 @@ impl Plain {
                 let trace = one_line(trace);
                 let _ = write!(
                     line,
-                    ", counterexample {}",
+                    ", learnt from the counterexample {}",
                     truncate_str(&trace, PLAIN_WIDTH, "…")
                 );
             }
@@ -319,7 +319,7 @@ fn live_lines(snapshot: &Snapshot, history: &[f64]) -> Vec<String> {
         line("steps", &format!("{steps}  ({speed} per second)")),
         line("success", success.trim_end()),
         line("machine", &snapshot.machine),
-        line("counterexample", trace.as_deref().unwrap_or("–")),
+        line("learnt from", trace.as_deref().unwrap_or("–")),
     ];
     if !snapshot.losses.is_empty() {
         lines.push(line("losses", &losses(snapshot)));

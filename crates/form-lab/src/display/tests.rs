@@ -75,7 +75,7 @@ fn plain_lines() {
     display.finish();
     insta::assert_snapshot!(paper.text(), @r"
     iteration 1 of 200: 16,384 steps, 31,416 per second, 1 states + accept, 1 edge, losses u0 -0.012/0.500
-    iteration 2 of 200: 32,768 steps, 31,416 per second, 2 states + accept, 1 edge, success 25.0 % of 1,000 episodes, losses u0 -0.012/0.500  u1 -0.012/0.500, counterexample goal: yellow(o2) ; yellow(o0); yellow(o1); yellow(o0); yellow(o1); yellow(o0); yellow(o1); yellow(o…
+    iteration 2 of 200: 32,768 steps, 31,416 per second, 2 states + accept, 1 edge, success 25.0 % of 1,000 episodes, losses u0 -0.012/0.500  u1 -0.012/0.500, learnt from the counterexample goal: yellow(o2) ; yellow(o0); yellow(o1); yellow(o0); yellow(o1); yellow(o0); yellow(o1); yellow(o…
     a new machine: 3 states
     iteration 3 of 200: 49,152 steps, 31,416 per second, 3 states + accept, 1 edge, success 37.5 % of 2,000 episodes (random 12.5 %), losses u0 -0.012/0.500  u1 -0.012/0.500  u2 -0.012/0.500
     ");
@@ -185,7 +185,7 @@ fn a_terminal_shows_the_newest_snapshot() {
       steps           98,304  (31,416 per second)
       success         75.0 % of 5,000 episodes (random 12.5 %)…
       machine         6 states + accept, 1 edge
-      counterexample  goal: yellow(o6) ; yellow(o0); yellow(o1…
+      learnt from     goal: yellow(o6) ; yellow(o0); yellow(o1…
       losses          u0 -0.012/0.500  u1 -0.012/0.500  u2 -0.…
     ");
     let seen = screen.parser.screen();
@@ -209,7 +209,7 @@ fn a_display_that_is_dropped_leaves_its_last_lines() {
       steps           0  (0 per second)
       success         –
       machine
-      counterexample  –
+      learnt from     –
     ");
     assert_eq!(screen.parser.screen().cursor_position(), (5, 0));
 }

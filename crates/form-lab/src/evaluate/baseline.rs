@@ -10,6 +10,7 @@ use crate::config::RunConfig;
 use crate::env_factory::EnvFactory;
 use crate::game_setup::game_config;
 use crate::play_callback::PlayCallback;
+use crate::search_limit::{SEARCH_LIMIT, limit_after};
 
 /// What is known of an episode before it is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,11 @@ pub(crate) fn starts<A: EnvFactory>(
 ) -> Result<Option<Vec<Start>>> {
     let layout = plan.layout();
     let mut worlds = envs.worlds(layout.worlds, plan.seed, plan.split)?;
+    let first = match solve && layout.worlds > 0 {
+        true => envs.shortest(&worlds, 0, SEARCH_LIMIT),
+        false => None,
+    };
+    let limit = limit_after(first);
     let mut starts = Vec::with_capacity(layout.worlds * layout.rounds);
     for round in 0..layout.rounds {
         if round > 0 {
@@ -75,7 +81,8 @@ pub(crate) fn starts<A: EnvFactory>(
         let start = |world: usize| Start {
             map: envs.map_number(&worlds, world),
             shortest: match solve && !callback.is_interrupted() {
-                true => envs.shortest(&worlds, world),
+                true if (round, world) == (0, 0) => first,
+                true => envs.shortest(&worlds, world, limit),
                 false => None,
             },
         };

@@ -16,9 +16,7 @@ use rayon::prelude::*;
 use crate::evaluate::{Evaluation, EvaluationPlan, Failures, Start, count};
 use crate::play_callback::PlayCallback;
 use crate::recording::Recording;
-
-/// The maximum number of search nodes per shortest solution: some tenths of a second.
-const SEARCH_LIMIT: usize = 5_000_000;
+use crate::search_limit::{SEARCH_LIMIT, limit_after};
 
 /// The episodes of a task: one on each of the first maps of a seed, from the start that belongs to the map.
 #[derive(Clone, Debug)]
@@ -95,14 +93,20 @@ impl ReachAvoidPlan {
 
     /// Draws the maps, solves them, and plays at random; nothing if it was interrupted.
     pub fn prepare(self, callback: PlayCallback<'_>) -> Result<Option<ReachAvoidRuns>> {
+        let first = match self.episodes {
+            0 => None,
+            _ => Some(shortest(&self.world(0)?, SEARCH_LIMIT)),
+        };
+        let limit = limit_after(first);
         let prepare = |number: u64| -> Result<Option<Prepared>> {
             if callback.is_interrupted() {
                 return Ok(None);
             }
             let world = self.world(number)?;
+            let known = first.filter(|_| number == 0);
             let start = Start {
                 map: Some(usize::try_from(number)?),
-                shortest: Some(shortest(&world, SEARCH_LIMIT)),
+                shortest: known.or_else(|| Some(shortest(&world, limit))),
             };
             Ok(Some(Prepared {
                 course: self.course(world.map())?,
@@ -307,4 +311,42 @@ fn picture(plan: &Plan, world: &GridWorld) -> String {
     (0..sub_task.height())
         .map(|y| row(y).chain(['\n']).collect::<String>())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use form_env::Shortest;
+
+    use super::*;
+
+    const MANY: &str = "name = \"many\"\nroom = \"paper\"\nmachine = '''\ninitial u0\naccept acc\n\
+                        u0 -> acc : forall X. yellow(X)\n'''\n[checkpoints]\nyellow = 16\n";
+
+    /// Sixteen checkpoints are too many for an exact search: it is tried once, and not for every episode.
+    #[test]
+    fn after_a_search_that_is_too_long_the_others_are_short() {
+        let task = Arc::new(Task::from_toml(MANY).unwrap());
+        let plan = ReachAvoidPlan {
+            machine: Arc::new(task.truth().clone()),
+            task,
+            split: Split::HeldOut,
+            episodes: 2,
+            choice: Choice::Greedy,
+            seed: 1,
+        };
+        let runs = plan.clone().prepare(PlayCallback::none()).unwrap().unwrap();
+        let found = |i: usize| runs.prepared[i].start.shortest.unwrap();
+        let bound = |number: u64, limit: usize| shortest(&plan.world(number).unwrap(), limit);
+        assert_eq!(found(0), bound(0, SEARCH_LIMIT));
+        assert_eq!(found(1), bound(1, limit_after(Some(found(0)))));
+        let (Shortest::AtLeast(short), Shortest::AtLeast(long)) =
+            (found(1), bound(1, SEARCH_LIMIT))
+        else {
+            panic!("a search came to an end")
+        };
+        assert!(short < long, "{short} {long}");
+        // Where the first search ends, the others get all their time.
+        assert_eq!(limit_after(Some(Shortest::Exactly(3))), SEARCH_LIMIT);
+        assert_eq!(limit_after(None), SEARCH_LIMIT);
+    }
 }

@@ -17,6 +17,7 @@ use rand::RngExt;
 use crate::env_factory::{EnvFactory, GridEnvFactory};
 use crate::game_setup::{assignment, game};
 use crate::run::SavedRun;
+use crate::search_limit::SEARCH_LIMIT;
 
 /// Which episode is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +54,6 @@ struct RecordedStep {
     labels: String,
     monitor: Monitor,
 }
-
-/// The maximum number of search nodes for the shortest solution: some tenths of a second.
-const SEARCH_LIMIT: usize = 5_000_000;
 
 impl Recording {
     /// Plays an episode with the policies of a run.
