@@ -4,8 +4,8 @@
 //! ```text
 //! cargo run --release -p form-paper --example learning_growth -- 20 book/src/images/learning_growth.svg
 //! ```
-//! prints the tables of `book/src/algorithms/learner.md`, with at most 20 seconds per machine, and draws them. Without arguments
-//! the limit is a tenth of a second, enough to see that it works, and nothing is drawn.
+//! prints the tables of `book/src/algorithms/learner.md`, five seeds with at most 20 seconds per machine, and draws them. Without
+//! arguments it is one seed and a tenth of a second, enough to see that it works, and nothing is drawn.
 
 #![allow(clippy::print_stdout, reason = "the tables are its output")]
 
@@ -22,10 +22,17 @@ use form_env::{Colour, RandomWalks, Task};
 use form_learn::{LearnOutcome, Learner, Limits, Options};
 use form_paper::MachineFamily;
 
-/// The seeds of the traces: median and worst of them are shown.
-const SEEDS: [u64; 5] = [1, 2, 3, 4, 5];
 /// Short searches are repeated until they have taken this long together, since the processor's clock is coarse.
 const MEASURED: Duration = Duration::from_millis(300);
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+struct Effort {
+    /// The longest time for a machine.
+    limit: Duration,
+    /// How many sets of traces: median and worst of them are shown.
+    seeds: usize,
+}
 
 /// What is varied, and how the time grows for several tasks.
 struct Study {
@@ -65,7 +72,9 @@ fn main() -> Fallible<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let limit = arguments.first().map_or("0.1", String::as_str);
     let limit = Duration::try_from_secs_f64(limit.parse()?)?;
-    let studies = [traces(limit)?, objects(limit)?, states(limit)?];
+    let seeds = if arguments.is_empty() { 1 } else { 5 };
+    let effort = Effort { limit, seeds };
+    let studies = [traces(effort)?, objects(effort)?, states(effort)?];
     for study in &studies {
         println!("{}", table::markdown(study, limit));
     }
@@ -77,7 +86,7 @@ fn main() -> Fallible<()> {
 }
 
 /// More and more traces of the same task, all kinds alike.
-fn traces(limit: Duration) -> Fallible<Study> {
+fn traces(effort: Effort) -> Fallible<Study> {
     let sizes = vec![10, 100, 1_000, 10_000];
     let mut series = Vec::new();
     for (title, name) in [
@@ -85,7 +94,7 @@ fn traces(limit: Duration) -> Fallible<Study> {
         ("GreenButOne-NoLava", "green-but-one"),
         ("Blue-AllYellow-7", "blue-all-yellow-7"),
     ] {
-        series.push(grow(title, &sizes, limit, |traces, seed| {
+        series.push(grow(title, &sizes, effort, |traces, seed| {
             record(&paper_task(name, 2)?, traces, &Options::default(), seed)
         })?);
     }
@@ -98,7 +107,7 @@ fn traces(limit: Duration) -> Fallible<Study> {
 }
 
 /// More and more yellow checkpoints, 100 traces of each kind.
-fn objects(limit: Duration) -> Fallible<Study> {
+fn objects(effort: Effort) -> Fallible<Study> {
     let sizes = vec![2, 4, 8, 16];
     let propositional = Options {
         first_order: false,
@@ -111,7 +120,7 @@ fn objects(limit: Duration) -> Fallible<Study> {
         ("Blue-AllYellow-7", "blue-all-yellow-7", Options::default()),
         ("AllYellow, propositional", "all-yellow", propositional),
     ] {
-        series.push(grow(title, &sizes, limit, |yellow, seed| {
+        series.push(grow(title, &sizes, effort, |yellow, seed| {
             record(&paper_task(name, yellow)?, 200, &options, seed)
         })?);
     }
@@ -124,11 +133,11 @@ fn objects(limit: Duration) -> Fallible<Study> {
 }
 
 /// More and more states, 100 sampled traces of each kind.
-fn states(limit: Duration) -> Fallible<Study> {
+fn states(effort: Effort) -> Fallible<Study> {
     let sizes: Vec<usize> = (4..=8).collect();
     let mut series = Vec::new();
     for family in MachineFamily::ALL {
-        series.push(grow(family.as_str(), &sizes, limit, |states, seed| {
+        series.push(grow(family.as_str(), &sizes, effort, |states, seed| {
             Ok(Problem {
                 signature: family.signature()?,
                 traces: family.sample(states, 100, seed)?,
@@ -187,23 +196,23 @@ fn record(task: &Task, traces: usize, options: &Options, seed: u64) -> Fallible<
 fn grow(
     task: &'static str,
     sizes: &[usize],
-    limit: Duration,
+    effort: Effort,
     problem: impl Fn(usize, u64) -> Fallible<Problem>,
 ) -> Fallible<Series> {
     let mut points = Vec::new();
     for size in sizes {
         let mut times = Vec::new();
-        for seed in SEEDS {
-            times.push(learn(&problem(*size, seed)?, limit)?);
+        for seed in 1..=effort.seeds {
+            times.push(learn(&problem(*size, seed as u64)?, effort.limit)?);
             // If most exceed the limit, so does the median.
-            if times.iter().filter(|point| point.time.is_none()).count() > SEEDS.len() / 2 {
+            if times.iter().filter(|point| point.time.is_none()).count() > effort.seeds / 2 {
                 break;
             }
         }
         times.sort_by_key(|point| point.time.unwrap_or(Duration::MAX));
         let worst = times.last().and_then(|point| point.time);
         // Seeds that were left out exceed the limit, too.
-        let middle = (SEEDS.len() / 2).min(times.len() - 1);
+        let middle = (effort.seeds / 2).min(times.len() - 1);
         let point = Point {
             worst,
             ..times.swap_remove(middle)
