@@ -155,7 +155,7 @@ pub fn verdict(rows: &[Evaluation], least: Option<f64>) -> Answer {
     let is_bound = |row: &Evaluation| row.shortest.is_some() && !row.shortest_exact;
     if rows.iter().any(is_bound) {
         output::remark(&format!(
-            "note: `shortest` is a lower bound: the exact search stops at {SEARCH_LIMIT} pairs of a pose and what was seen, which double with every object that `forall` waits for; with fewer objects it is exact"
+            "note: `shortest` is a lower bound: the exact search stops at {SEARCH_LIMIT} pairs of a pose and what was seen (after the first episode earlier), which double with every object that `forall` waits for"
         ));
     }
     match least.filter(|least| rows.iter().any(|row| row.success < *least)) {

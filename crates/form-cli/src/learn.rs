@@ -212,11 +212,24 @@ pub fn run(args: &Args) -> Result<Answer> {
         joins: args.joins,
         ..Options::default()
     };
+    let limits = Limits {
+        max_states: args.max_states,
+        time: args.time_limit,
+        work: args.work_limit,
+        memory: args.memory_limit.map(|mib| mib.saturating_mul(1 << 20)),
+        interrupt: Some(input::interrupt()?),
+        progress: None,
+    };
     let contradictions = data.contradictions();
     if let Some(first) = contradictions.first()
         && args.tolerate.is_none()
     {
-        return report::contradiction(args, &data, &options, (first, contradictions.len()));
+        return report::contradiction(
+            args,
+            &data,
+            (&options, &limits),
+            (first, contradictions.len()),
+        );
     }
     if let Some(export) = args.export {
         let traces: Vec<Trace> = data
@@ -237,14 +250,6 @@ pub fn run(args: &Args) -> Result<Answer> {
     if data.traces().is_empty() {
         output::remark("there are no traces: the machine without edges is consistent with them");
     }
-    let limits = Limits {
-        max_states: args.max_states,
-        time: args.time_limit,
-        work: args.work_limit,
-        memory: args.memory_limit.map(|mib| mib.saturating_mul(1 << 20)),
-        interrupt: Some(input::interrupt()?),
-        progress: None,
-    };
     let mut result = learn(args, &data, &options, &limits)?;
     if args.holdout.is_some() {
         result.held_out = Some(holdout::judge(&data, &held_out, &result.outcome)?);

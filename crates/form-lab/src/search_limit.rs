@@ -9,7 +9,7 @@ pub const SEARCH_LIMIT: usize = 5_000_000;
 /// The limit after a search that reached [`SEARCH_LIMIT`]: a weaker lower bound, so that a thousand episodes take seconds and not minutes.
 const SHORT_SEARCH: usize = 100_000;
 
-/// The limit for all other episodes of an evaluation, which are alike, once the first was searched.
+/// The limit for all other episodes of an evaluation, once the first was searched: most often they have as many objects.
 pub(crate) fn limit_after(first: Option<Shortest>) -> usize {
     match first {
         Some(Shortest::AtLeast(_)) => SHORT_SEARCH,

@@ -1,20 +1,20 @@
 //! What else would give a machine, or a smaller one: quick tries after `form learn`, told on standard error.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use form_core::Dataset;
 use form_learn::{LearnOutcome, Learner, Limits, Options, StopReason, Tolerance, TolerantOutcome};
 
 use super::tolerance::weights;
-use super::{Args, Learning, learner};
+use super::{Args, Learning, Solver, learner};
 use crate::output::{self, count};
 
-/// The time of one try after a long search.
-const TRY: Duration = Duration::from_secs(1);
-/// The time of one try after a search that took next to none.
-const SHORT_TRY: Duration = Duration::from_millis(500);
-/// The most traces that are left out to save states; no more than a tenth of all.
+/// The work of one try, most often some tenths of a second. Work and not time, so that the same traces have the same hints.
+const WORK: u64 = 20_000;
+/// The time of all tries together, for traces of which a little work takes long.
+const TIME: Duration = Duration::from_secs(5);
+/// The most traces that are left out to save states; no more than a tenth of all, but always one.
 const FEW: u64 = 5;
 /// The most states that a try has after a search without proof.
 const QUICK_STATES: usize = 5;
@@ -25,6 +25,7 @@ struct Problem<'a> {
     data: &'a Dataset,
     options: &'a Options,
     limits: Limits,
+    deadline: Instant,
 }
 
 /// Names an option that gives a machine where there is none or a smaller one, or the few traces without which there is a much smaller one.
@@ -35,18 +36,7 @@ pub fn give(
     limits: &Limits,
     result: &Learning,
 ) -> Result<()> {
-    // No try takes longer than the search itself did.
-    let time = result.time.clamp(SHORT_TRY, TRY);
-    let limits = Limits {
-        time: Some(time),
-        ..limits.clone()
-    };
-    let problem = Problem {
-        args,
-        data,
-        options,
-        limits,
-    };
+    let problem = Problem::new(args, data, options, limits);
     let hints = match &result.outcome {
         LearnOutcome::Minimal(learnt) => problem.smaller(learnt.states, usize::MAX)?,
         LearnOutcome::Stopped {
@@ -62,18 +52,18 @@ pub fn give(
 }
 
 /// How many of contradictory traces are to be tolerated, and what that gives.
-pub fn for_contradictions(args: &Args, data: &Dataset, options: &Options) -> Result<String> {
-    let problem = Problem {
-        args,
-        data,
-        options,
-        limits: Limits {
-            max_states: args.max_states.min(QUICK_STATES),
-            time: Some(TRY),
-            ..Limits::default()
-        },
+pub fn for_contradictions(
+    args: &Args,
+    data: &Dataset,
+    options: &Options,
+    limits: &Limits,
+) -> Result<String> {
+    let problem = Problem::new(args, data, options, limits);
+    let most = match args.solver {
+        Solver::Sat => args.max_states.min(QUICK_STATES),
+        Solver::Clingo | Solver::Ilasp => 0,
     };
-    let advice = match problem.tolerated(problem.limits.max_states)? {
+    let advice = match problem.tolerated(most)? {
         Some((learnt, states)) => format!(
             "`--tolerate {}` gives a machine with {}",
             learnt.misjudged,
@@ -84,7 +74,22 @@ pub fn for_contradictions(args: &Args, data: &Dataset, options: &Options) -> Res
     Ok(advice)
 }
 
-impl Problem<'_> {
+impl<'a> Problem<'a> {
+    /// Tries stay within the limits of the search, and within their own.
+    fn new(args: &'a Args, data: &'a Dataset, options: &'a Options, limits: &Limits) -> Self {
+        let time = limits.time.map_or(TIME, |time| time.min(TIME));
+        Problem {
+            args,
+            data,
+            options,
+            limits: Limits {
+                work: Some(limits.work.map_or(WORK, |work| work.min(WORK))),
+                ..limits.clone()
+            },
+            deadline: Instant::now() + time,
+        }
+    }
+
     /// What gives a machine with fewer states than this, and at most `most`. Traces are blamed only where that saves more.
     fn smaller(&self, states: usize, most: usize) -> Result<Vec<String>> {
         let mut hints = Vec::new();
@@ -156,8 +161,8 @@ impl Problem<'_> {
         Ok(outcome.learnt().map(|learnt| learnt.states))
     }
 
-    /// The smallest machine that misjudges a few traces, and its states. A trace takes fewer bits than half a state
-    /// ([`Tolerance::Auto`]), so a few are tried first; where that takes too long, two or one.
+    /// The smallest machine that misjudges a few traces, and its states. The more may be misjudged the fewer states there are, so a few are
+    /// tried first; where that takes too long, two or one.
     fn tolerated(&self, max_states: usize) -> Result<Option<(TolerantOutcome, usize)>> {
         let weights = weights(self.data);
         let few = (weights.iter().sum::<u64>() / 10).clamp(1, FEW);
@@ -196,6 +201,7 @@ impl Problem<'_> {
     fn within(&self, max_states: usize) -> Limits {
         Limits {
             max_states,
+            time: Some(self.deadline.saturating_duration_since(Instant::now())),
             ..self.limits.clone()
         }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use form_core::{Contradiction, ContradictionReason, Dataset};
-use form_learn::{LearnOutcome, Options, Round, Tolerance};
+use form_learn::{LearnOutcome, Limits, Options, Round, Tolerance};
 use serde_json::json;
 
 use super::{Args, Learning, cross_validation, explanation, hint, stop_name, tolerance};
@@ -26,7 +26,7 @@ pub fn print(args: &Args, data: &Dataset, atoms: usize, result: &Learning) -> Re
         let mut text = learnt.map_or_else(String::new, |learnt| learnt.machine.to_string());
         text += &summary(args, data, atoms, result);
         if args.explain {
-            text += &explanation::rounds_to_text(&result.rounds, is_minimal);
+            text += &explanation::rounds_to_text(&result.rounds, is_minimal && !is_auto(args));
             text += &match (learnt, &result.explanation) {
                 (Some(learnt), Some((explanation, time))) => {
                     explanation::to_text(data, learnt, explanation, *time)?
@@ -163,7 +163,7 @@ fn to_json(args: &Args, data: &Dataset, result: &Learning) -> Result<serde_json:
 pub fn contradiction(
     args: &Args,
     data: &Dataset,
-    options: &Options,
+    (options, limits): (&Options, &Limits),
     (first, number): (&Contradiction, usize),
 ) -> Result<Answer> {
     let how = match first.reason {
@@ -189,7 +189,7 @@ pub fn contradiction(
         output::print(&format!(
             "no machine is consistent with the traces: {which}: {how} ({} in all; `form traces` lists them, {})",
             count(number, "contradiction"),
-            hint::for_contradictions(args, data, options)?
+            hint::for_contradictions(args, data, options, limits)?
         ))?;
     }
     Ok(Answer::No)
