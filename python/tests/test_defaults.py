@@ -51,7 +51,7 @@ def test_dictionaries_of_labels_say_what_is_there() -> None:
     with pytest.raises(TypeError, match="True or False"):
         signature.decode({"aboard": "yes"})
     with pytest.raises(TypeError, match="not bool; a row of booleans.* numpy"):
-        signature.decode([True, False])
+        signature.decode([True, False])  # type: ignore[list-item]
     with pytest.raises(formrl.LabelError, match="abroad"):
         signature.decode({"abroad": False})
     env = MachineWrapper(Errands(), ERRANDS, lambda t: {"key": False, "door": t.env.at == 4})
