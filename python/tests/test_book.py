@@ -135,5 +135,8 @@ def test_the_script_for_elections_reads_their_format(tmp_path: Path, monkeypatch
         "case,activity,from,to,leader,outcome",
         "run1,looking,n2,n0,n2,SUCCESS",
         "run1,following,n0,n2,n2,SUCCESS",
+        "run1,end,,,,SUCCESS",
         "run2,leading,n1,n0,n1,FAILURE",
+        "run2,end,,,,FAILURE",
+        "run4,end,,,,SUCCESS",
     ]
