@@ -87,23 +87,3 @@ impl Environment for BenchmarkWorld {
         self.inner().cells_of(atom)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::benchmarks::letter_world::Naming;
-    use crate::env::checker::{CheckOptions, check_environment};
-
-    #[test]
-    fn they_are_environments() {
-        let worlds: [BenchmarkWorld; 2] = [
-            LetterWorld::office(Naming::Words).into(),
-            WaterWorld::new(1, Naming::Words).into(),
-        ];
-        for mut world in worlds {
-            assert_eq!(world.letters().is_some(), world.actions().len() == 4);
-            let violations = check_environment(&mut world, &CheckOptions::default());
-            assert!(violations.is_empty(), "{violations:?}");
-        }
-    }
-}
