@@ -1,9 +1,10 @@
 """How fast the package is, beside MiniGrid and the native figures: prints one table.
 
-    python python/benches/speed.py [--repeats 5] [--seconds 1]
+    python python/benches/speed.py [--repeats 5] [--seconds 1] [--only wrapper ...] [--form target/release/form]
 
-Needs the package as `pip install ./python` builds it, Gymnasium and MiniGrid. Every part is measured in a process of its own, and the
-turns are repeated, so that what else the machine does hits all alike. Values are medians, with the lowest and the highest.
+Needs the package as `pip install ./python` builds it and Gymnasium; MiniGrid and the binary `form` for what stands beside. Every part is
+measured in a process of its own, and the turns are repeated, so that what else the machine does hits all alike. Values are medians,
+with the lowest and the highest. The wrapper is measured in processor time, all else in elapsed time.
 """
 
 from __future__ import annotations
@@ -173,8 +174,8 @@ def minigrid(seconds: float) -> dict[str, float]:
 
 
 def native(seconds: float) -> dict[str, float]:
-    """What `form bench` says, in the same build."""
-    command = [sys.executable, "-m", "formrl", "bench", "machine", "env", "--json"]
+    """What `form bench` says: the package is built without it, so the binary is asked."""
+    command = [os.environ.get("FORM", "form"), "bench", "machine", "env", "--json"]
     rows = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["rows"]
     names = ("machine.step", "env.step", "env.step+observe")
     return {row["name"]: row["value"] for row in rows if row["name"] in names}
@@ -188,6 +189,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--repeats", type=int, default=5)
     options.add_argument("--seconds", type=float, default=1.0, help="of each measurement")
+    options.add_argument("--only", choices=PARTS, nargs="+", default=list(PARTS), help="measure just these")
+    options.add_argument("--form", default="form", help="the binary, built in the same profile")
     options.add_argument("--part", choices=PARTS, help="measure just this and print JSON")
     chosen = options.parse_args()
     if chosen.part:
@@ -195,12 +198,12 @@ def main() -> None:
         return
     found: dict[tuple[str, str], list[float]] = {}
     for turn in range(chosen.repeats):
-        for part in PARTS:
+        for part in chosen.only:
             threads = (("one", "1"), ("all", "")) if part in ("machine", "worlds") else (("all", ""),)
             for cores, number in threads:
                 print(f"turn {turn + 1} of {chosen.repeats}: {part}, {cores}", file=sys.stderr)
                 command = [sys.executable, __file__, "--part", part, "--seconds", str(chosen.seconds)]
-                environment = {**os.environ, **({"RAYON_NUM_THREADS": number} if number else {})}
+                environment = {**os.environ, "FORM": chosen.form, **({"RAYON_NUM_THREADS": number} if number else {})}
                 done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
                 for name, value in json.loads(done.stdout).items():
                     found.setdefault((name, cores), []).append(value)
@@ -211,9 +214,9 @@ def main() -> None:
         ratio = ""
         if unit == "ns" and name.startswith("machine"):
             ratio = f"{middle[name, cores] - middle['empty call', cores]:,.0f} ns above an empty call"
-        elif name == "machine, many":
+        elif name == "machine, many" and "native" in chosen.only:
             ratio = f"{middle[name, cores] / middle['machine.step', 'all']:.2f} of native `machine.step`, one core"
-        elif "world" in name:
+        elif "world" in name and {"native", "minigrid"} <= set(chosen.only):
             ratio = (
                 f"{middle[name, cores] / middle['MiniGrid, vector', 'all']:,.0f} times MiniGrid, "
                 f"{middle[name, cores] / middle['env.step+observe', 'all']:.2f} of native `env.step+observe`, one core"

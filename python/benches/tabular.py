@@ -1,6 +1,6 @@
 """The tabular benchmarks of Toro Icarte et al. (JAIR 2022) beside the published figures.
 
-    python python/benches/tabular.py FOLDER                     # writes median learning curves and a table
+    python python/benches/tabular.py FOLDER                     # writes median learning curves, a row for every run, and a table
     python python/benches/tabular.py FOLDER --maps REPOSITORY   # Craft world also on the published maps
     python python/benches/tabular.py --choose                   # the settings, on seeds and maps that are not reported
 
@@ -87,8 +87,8 @@ def median_curve(curves: list[Any]) -> list[float]:
 
 def measure(
     world: str, machines: list[Machine], maps: list[Any], seeds: range, settings: dict[str, Any], pool: ThreadPoolExecutor
-) -> tuple[list[float], float]:
-    """The median curve, and the seconds of one core of a run."""
+) -> tuple[list[Any], float]:
+    """The curves, map by map and seed by seed, and the seconds of one core of a run."""
     steps, tick = WORLDS[world]["steps"], WORLDS[world]["tick"]
 
     def learn(job: tuple[int, int]) -> Any:
@@ -99,10 +99,10 @@ def measure(
     jobs = [(place, seed) for place in range(len(maps)) for seed in seeds]
     start = time.process_time()
     curves = list(pool.map(learn, jobs))
-    return median_curve(curves), (time.process_time() - start) / len(jobs)
+    return curves, (time.process_time() - start) / len(jobs)
 
 
-def reached(curve: list[float], tick: int) -> int | None:
+def reached(curve: Any, tick: int) -> int | None:
     """Thousand steps to 0.95."""
     first = next((i + 1 for i, value in enumerate(curve) if value >= 0.95), None)
     return None if first is None else first * tick // 1000
@@ -119,8 +119,8 @@ def choose(pool: ThreadPoolExecutor) -> None:
             for tasks in WORLDS[world]["tasks"]:
                 machines = machines_of(world, tasks)
                 both = [(table, tabular.optimum(table, machines)) for table in drawn]
-                curve, _ = measure(world, machines, both, seeds, {"learning_rate": rate, "initial": initial}, pool)
-                row.append(reached(curve, WORLDS[world]["tick"]))
+                curves, _ = measure(world, machines, both, seeds, {"learning_rate": rate, "initial": initial}, pool)
+                row.append(reached(median_curve(curves), WORLDS[world]["tick"]))
         print(rate, initial, *row, sep="\t", flush=True)
 
 
@@ -135,7 +135,7 @@ def main() -> None:
         return choose(pool) if args.choose else parser.error("name a folder, or --choose")
     folder: Path = args.folder
     folder.mkdir(parents=True, exist_ok=True)
-    rows = []
+    rows, runs = [], []
     for world, facts in WORLDS.items():
         drawn = tables(world, REPORTED["maps"], args.maps)
         for tasks, published in facts["tasks"].items() if drawn else ():
@@ -144,8 +144,12 @@ def main() -> None:
             for (name, choice), (method, how) in itertools.product(SETTINGS.items(), METHODS.items()):
                 if "," in world and (method == "cross product" or name != "published"):
                     continue
-                curve, seconds = measure(world, machines, maps, REPORTED["seeds"], {**choice, **how}, pool)
+                curves, seconds = measure(world, machines, maps, REPORTED["seeds"], {**choice, **how}, pool)
+                curve = median_curve(curves)
                 steps = reached(curve, facts["tick"])
+                for (place, seed), own in zip(itertools.product(range(len(maps)), REPORTED["seeds"]), curves, strict=True):
+                    first = reached(own, facts["tick"])
+                    runs.append([world, tasks, method, name, place + 1, seed, "never" if first is None else first, f"{own[-1]:.4f}"])
                 row = [world, f"{len(machines)} tasks" if tasks == "all" else tasks, method, name, "never" if steps is None else str(steps)]
                 rows.append([*row, published if method.startswith("CRM") else "", f"{curve[-1]:.3f}", f"{seconds:.2f}"])
                 print(*rows[-1], sep="\t", flush=True)
@@ -154,13 +158,18 @@ def main() -> None:
                     writer = csv.writer(out, lineterminator="\n")
                     writer.writerow(["steps", "median"])
                     writer.writerows([(i + 1) * facts["tick"], f"{v:.4f}"] for i, v in enumerate(curve))
+    with (folder / "tabular-runs.csv").open("w", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["world", "tasks", "method", "settings", "map", "seed", "thousand steps to 0.95", "at the end"])
+        writer.writerows(runs)
     head = ["world", "task", "method", "settings", "thousand steps to 0.95", "published", "at the end", "CPU s per run"]
     lines = [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows]]
     seeds, maps_drawn = REPORTED["seeds"], REPORTED["maps"]
     (folder / "tabular.md").write_text(
         "# Tabular benchmarks\n\nMade by `python python/benches/tabular.py results/benchmarks`, the published maps with `--maps`. Medians over seeds "
         f"{seeds[0]} to {seeds[-1]} (Craft world: on each of maps {maps_drawn[0]} to {maps_drawn[-1]}, or of the ten published ones) of the reward per step "
-        "relative to the optimum, averaged over the last 100 episodes per task. The settings `deterministic` were chosen on other seeds and maps.\n\n"
+        "relative to the optimum, averaged over the last 100 episodes per task. The settings `deterministic` were chosen on other seeds and maps. "
+        "`tabular-runs.csv` has every run.\n\n"
         + "\n".join(lines)
         + "\n"
     )

@@ -59,6 +59,7 @@ _Atoms = Signature | Iterable[str]
 _TraceLike = Trace | tuple[str, Iterable[Iterable[str]]] | list[Any] | dict[str, Any]
 _Traces = Iterable[_TraceLike | _Path | IO[str] | IO[bytes]] | _Path | IO[str] | IO[bytes]
 _Booleans = npt.NDArray[np.bool_]
+_Observations = npt.NDArray[np.uint8] | npt.NDArray[np.float32] | npt.NDArray[np.int64]
 
 @final
 class Signature:
@@ -107,6 +108,10 @@ class Machine:
     @staticmethod
     def parse(text: str) -> Machine:
         """Reads the `.form` text of a machine."""
+    @staticmethod
+    def from_line(text: str) -> Machine:
+        """Reads a machine that is written in one line: formulae separated by `;`, the next step of a chain each, which ends in acceptance;
+        `never FORMULA` rejects from every state, `u1 -> u0 : FORMULA` is a further edge."""
     @staticmethod
     def from_json(text: str) -> Machine:
         """Reads the JSON form of a machine."""
@@ -452,7 +457,7 @@ class Task:
 
 @final
 class Worlds:
-    """Many worlds of one task. Arrays that are passed in are written to in place; Python's lock is not held meanwhile."""
+    """Many worlds of one task, or of one benchmark. Arrays that are passed in are written to in place; Python's lock is not held meanwhile."""
     def __new__(
         cls,
         task: Task,
@@ -466,6 +471,9 @@ class Worlds:
         map_seed: int = 0,
         held_out: bool = False,
     ) -> Self: ...
+    @staticmethod
+    def of_benchmark(worlds: list[BenchmarkWorld]) -> Worlds:
+        """Copies of worlds of a benchmark with the same atoms and the same kind of observation; their maps may differ."""
     def restart(self, seed: int) -> None:
         """Starts over with another seed: the first episode in every world."""
     def begin(self, mask: _Booleans | None = None) -> None:
@@ -473,20 +481,18 @@ class Worlds:
     def step(
         self,
         actions: npt.NDArray[np.int64],
-        observations: npt.NDArray[np.uint8],
+        observations: _Observations,
         rewards: npt.NDArray[np.float64],
         terminated: _Booleans,
         truncated: _Booleans,
         labels: _Booleans,
         *,
         autoreset: Literal["next", "same", "off"] = "next",
-        last: npt.NDArray[np.uint8] | None = None,
+        last: _Observations | None = None,
         last_labels: _Booleans | None = None,
     ) -> None:
         """Takes one action in every world and writes what came of it."""
-    def observe(
-        self, observations: npt.NDArray[np.uint8], labels: _Booleans
-    ) -> None:
+    def observe(self, observations: _Observations, labels: _Booleans) -> None:
         """Writes what is to be seen and the labels, as they are now."""
     def outcome(self, world: int) -> str:
         """Where the episode of a world stands: `"running"`, `"goal"`, `"dead-end"` or `"out-of-time"`."""
@@ -662,26 +668,6 @@ class BenchmarkWorld:
         """The observation as a row of numbers."""
     def image(self) -> npt.NDArray[np.uint8]:
         """The observation as an image."""
-
-@final
-class BenchmarkWorlds:
-    """Copies of worlds with the same atoms, actions and kind of observation; their maps may differ. Arrays that are passed in are written to in place."""
-    def __new__(cls, worlds: list[BenchmarkWorld]) -> Self: ...
-    def seed(self, seeds: list[int]) -> None:
-        """Says where the worlds' random numbers come from: each one's next episode is the first of its seed."""
-    def begin(self, mask: _Booleans, labels: _Booleans) -> None:
-        """Starts the next episode in the worlds that are marked."""
-    def step(
-        self,
-        actions: npt.NDArray[np.int64],
-        begins: _Booleans,
-        truncated: _Booleans,
-        labels: _Booleans,
-    ) -> None:
-        """Takes an action in every world, or begins its next episode in place of it in those that are marked."""
-    def observe(self, observations: npt.NDArray[Any]) -> None:
-        """Writes what is to be seen: numbers of cells, rows of numbers, or images."""
-    def __len__(self) -> int: ...
 
 @final
 class LabelledMdp:

@@ -34,9 +34,8 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from formrl._native import BenchmarkWorld, BenchmarkWorlds, LabelledMdp, Machine, Signature
+from formrl._native import BenchmarkWorld, LabelledMdp, Machine, Signature, Worlds
 
 from .errors import WorldError
 from .extras import require
@@ -46,8 +45,9 @@ require("gymnasium", "formrl.benchmarks")
 import gymnasium  # noqa: E402
 from gymnasium import spaces  # noqa: E402
 from gymnasium.utils import EzPickle  # noqa: E402
-from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: E402
-from gymnasium.vector.utils import batch_space  # noqa: E402
+from gymnasium.vector import AutoresetMode  # noqa: E402
+
+from .stepped import WorldsVectorEnv  # noqa: E402
 
 __all__ = ["BenchmarkEnv", "BenchmarkVectorEnv", "CraftEnv", "LetterEnv", "OfficeEnv", "WaterEnv", "environments", "tasks"]
 
@@ -214,81 +214,33 @@ class LetterEnv(BenchmarkEnv):
         return self._world.image()
 
 
-class BenchmarkVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
+class BenchmarkVectorEnv(WorldsVectorEnv):
     """Many worlds of one benchmark, whose maps may differ, stepped together in Rust: what `gymnasium.make_vec` makes.
 
-    `infos["labels"]` is an array of booleans, with one row per world and one column per atom of the signature. World `i` of a seed
-    plays the episodes of the single environment with seed `seed + i`. Worlds begin anew in the next step, or, with
-    `autoreset_mode=AutoresetMode.DISABLED`, when `reset` is called with `options={"reset_mask": …}`.
+    - `envs`: the single environments; they are copied, and stay as they are.
+    - `autoreset_mode`: when the next episode of a world begins, see Gymnasium.
+    - `copy`: whether every step returns arrays of its own. Without, the same ones are written to again and again.
+
+    Rewards are 0, and episodes are truncated when their steps are used up: a machine says what is to be done. `infos["labels"]` is an
+    array of booleans, with one row per world and one column per atom of the signature. World `i` of a seed plays the same episodes for
+    any number of worlds, and the first one those of the single environment with that seed.
     """
 
     def __init__(
-        self, envs: Iterable[BenchmarkEnv], *, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP
+        self,
+        envs: Iterable[BenchmarkEnv],
+        *,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
     ) -> None:
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
-        if self.autoreset_mode == AutoresetMode.SAME_STEP:
-            raise WorldError("worlds of a benchmark begin anew in the next step, or when they are reset")
-        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         single = list(envs)
-        self._worlds = BenchmarkWorlds([env._world for env in single])
-        self.num_envs = len(single)
-        self.signature = single[0].signature
+        worlds = Worlds.of_benchmark([env._world for env in single])
+        first = single[0]
+        self.signature = first.signature
         """What can be observed."""
-        self.single_observation_space, self.single_action_space = single[0].observation_space, single[0].action_space
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._everywhere = np.ones(self.num_envs, np.bool_)
-        self._over = np.zeros(self.num_envs, np.bool_)
-        self._nowhere = np.zeros(self.num_envs, np.bool_)
-        self._started = False
-
-    def reset(
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Start episodes: the first ones of the seed, or the next ones without; with `options["reset_mask"]` in some worlds only."""
-        mask = None if options is None else options.get("reset_mask")
-        if isinstance(seed, list | tuple | np.ndarray):
-            raise WorldError("give one seed: that of world i is seed + i")
-        if seed is not None and mask is not None:
-            raise WorldError("a seed is for all worlds: leave it or the reset_mask out")
-        if mask is not None and not self._started:
-            raise gymnasium.error.ResetNeeded("reset() all worlds before some of them")
-        if seed is not None or not self._started:
-            super().reset(seed=seed)
-            first = int(self.np_random.integers(2**62)) if seed is None else seed
-            self._worlds.seed([first + i for i in range(self.num_envs)])
-        self._started = True
-        mask = self._everywhere if mask is None else np.ascontiguousarray(mask, np.bool_)
-        labels = np.empty((self.num_envs, len(self.signature)), np.bool_)
-        self._worlds.begin(mask, labels)
-        self._over = self._over & ~mask
-        return self._observations(), self._infos(labels)
-
-    def step(
-        self, actions: npt.NDArray[np.int64]
-    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
-        """Take one action in every world."""
-        if not self._started:
-            raise gymnasium.error.ResetNeeded("call reset() before the first step")
-        chosen = np.asarray(actions)
-        if chosen.dtype.kind not in "iu":
-            raise TypeError(f"actions are integers, not {chosen.dtype}")
-        labels = np.empty((self.num_envs, len(self.signature)), np.bool_)
-        truncated = np.empty(self.num_envs, np.bool_)
-        begins = self._over if self.autoreset_mode == AutoresetMode.NEXT_STEP else self._nowhere
-        self._worlds.step(np.ascontiguousarray(chosen, np.int64), begins, truncated, labels)
-        self._over = truncated.copy()
-        rewards, terminated = np.zeros(self.num_envs), np.zeros(self.num_envs, np.bool_)
-        return self._observations(), rewards, terminated, truncated, self._infos(labels)
-
-    def _observations(self) -> npt.NDArray[Any]:
-        space = self.observation_space
-        found: npt.NDArray[Any] = np.empty(space.shape or (), space.dtype)
-        self._worlds.observe(found)
-        return found
-
-    def _infos(self, labels: npt.NDArray[np.bool_]) -> dict[str, Any]:
-        return {"labels": labels, "_labels": self._everywhere}
+        super().__init__(
+            worlds, first.observation_space, first.action_space, len(self.signature), autoreset_mode=autoreset_mode, copy=copy
+        )
 
 
 _ENTRIES = {"Office": OfficeEnv, "Craft": CraftEnv, "Water": WaterEnv, "Letter": LetterEnv}
@@ -299,9 +251,15 @@ def environments() -> list[str]:
     return [f"formrl/{name}-v0" for name in _ENTRIES]
 
 
-def _many(entry: Any, num_envs: int = 1, *, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, **options: Any) -> Any:
-    world = entry(**options)
-    return BenchmarkVectorEnv([world] * num_envs, autoreset_mode=autoreset_mode)
+def _many(
+    entry: Any,
+    num_envs: int = 1,
+    *,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    copy: bool = True,
+    **options: Any,
+) -> Any:
+    return BenchmarkVectorEnv([entry(**options)] * num_envs, autoreset_mode=autoreset_mode, copy=copy)
 
 
 def _register() -> None:

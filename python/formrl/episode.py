@@ -160,13 +160,17 @@ class Episode:
 
 
 def machine_of(machine: Machine | str | os.PathLike[str]) -> Machine:
-    """A machine, the file of one, or its text.
+    """A machine, the file of one, or its text: in one line, if parts are separated by `;`.
 
     >>> machine_of("initial u0\\naccept u1\\nu0 -> u1 : goal").states
     ['u0', 'u1']
+    >>> machine_of("key; goal").states
+    ['u0', 'u1', 'u_acc']
     """
     if isinstance(machine, Machine):
         return machine
+    if isinstance(machine, str) and ";" in machine and "\n" not in machine:
+        return Machine.from_line(machine)
     if isinstance(machine, str) and ("\n" in machine or "->" in machine):
         return Machine.parse(machine)
     if isinstance(machine, (str, os.PathLike)):

@@ -11,6 +11,7 @@ of two red doors, either is `door(red)`.
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -38,18 +39,18 @@ class Events:
 
     @staticmethod
     def signature(env: Any, mission: bool = False) -> list[str]:
-        """All labels that an environment can have: what is in its grid after a reset, and `goal` and `lava` where there are some."""
-        env = env.unwrapped
-        if env.agent_pos is None or tuple(env.agent_pos) == (-1, -1):
-            env.reset(seed=0)
-        found = set()
-        for cell in env.grid.grid:
-            inside = [cell, getattr(cell, "contains", None)]
-            for thing in (thing for thing in inside if thing is not None):
-                if thing.type in UNDERFOOT:
-                    found.add(thing.type)
-                elif thing.type == "door" or thing.can_pickup():
-                    found.add(f"{thing.type}({thing.color})")
+        """The labels that an environment can have: what is in its grid now, or after a reset of a copy of it with the seeds 0, 1, 2, …,
+        until fifty resets in a row bring nothing new. Objects differ from episode to episode in many of BabyAI's environments."""
+        env = copy.deepcopy(env.unwrapped)
+        found: set[str] = set()
+        if env.agent_pos is not None and tuple(env.agent_pos) != (-1, -1):
+            found = _labels_in(env.grid)
+        seed = quiet = 0
+        while quiet < 50:
+            env.reset(seed=seed)
+            new = _labels_in(env.grid) - found
+            found |= new
+            seed, quiet = seed + 1, 0 if new else quiet + 1
         return sorted(found) + (["mission"] if mission else [])
 
     def __init__(self, mission: bool = False) -> None:
@@ -131,6 +132,19 @@ class Visitor:
         if wanted == env.agent_dir:
             return int(env.actions.forward)
         return int(env.actions.right if (wanted - env.agent_dir) % 4 in (1, 2) else env.actions.left)
+
+
+def _labels_in(grid: Any) -> set[str]:
+    """What can happen to the things of a grid, those in boxes included."""
+    found = set()
+    for cell in grid.grid:
+        inside = [cell, getattr(cell, "contains", None)]
+        for thing in (thing for thing in inside if thing is not None):
+            if thing.type in UNDERFOOT:
+                found.add(thing.type)
+            elif thing.type == "door" or thing.can_pickup():
+                found.add(f"{thing.type}({thing.color})")
+    return found
 
 
 def _things(env: Any) -> list[tuple[int, int]]:

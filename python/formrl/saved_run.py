@@ -270,7 +270,10 @@ class Run:
     def __repr__(self) -> str:
         result = self.result
         state = "not over" if result is None else str(result.get("ending", "over"))
-        return f"<Run {str(self.folder)!r}: {state}, {len(self.metrics)} iterations, success {self.success}>"
+        rows = self.metrics
+        # The first row is the evaluation before the first iteration.
+        iterations = int(rows[-1]["iteration"] or 0) if rows else 0
+        return f"<Run {str(self.folder)!r}: {state}, {iterations} iterations, success {self.success}>"
 
 
 def load_run(folder: str | os.PathLike[str]) -> Run:
@@ -383,7 +386,7 @@ def _hand_on(source: IO[str], to: Any, kept: list[str]) -> None:
 def _refusal(lines: list[str]) -> str:
     """What the trainer said last: from its error on, if there is one."""
     first = next((i for i, line in enumerate(lines) if line.startswith("error: ")), 0)
-    return "".join(lines[first:]).strip()
+    return "".join(lines[first:]).strip().removeprefix("error: ")
 
 
 def _tell(folder: Path, progress: Progress, told: int) -> int:
@@ -408,5 +411,5 @@ def _rows(place: Path) -> list[dict[str, float | None]]:
 def _answer(command: list[str]) -> str:
     ended = subprocess.run([sys.executable, "-m", "formrl", *command], capture_output=True, text=True)
     if ended.returncode not in (0, 1):
-        raise TrainError(ended.stderr.strip() or f"exit code {ended.returncode}")
+        raise TrainError(_refusal(ended.stderr.splitlines(keepends=True)) or f"exit code {ended.returncode}")
     return ended.stdout

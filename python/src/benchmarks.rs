@@ -3,51 +3,21 @@
 use std::sync::Arc;
 
 use form_env::{
-    Benchmark, Environment, EpisodeOutcome, LetterWorld, Naming, Stream, WaterWorld, generator,
+    Benchmark, Environment as _, EpisodeOutcome, LetterWorld, Naming, Stream, WaterWorld, generator,
 };
 use numpy::{PyArray1, PyArray3, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::errors::{self, Class};
+use crate::errors::world;
 use crate::logic::Signature;
 use crate::machine::Machine;
 use crate::tabular::LabelledMdp;
 
-#[derive(Clone)]
-pub enum World {
-    Letters(Box<LetterWorld>),
-    Water(Box<WaterWorld>),
-}
-
-impl World {
-    pub fn environment(&self) -> &dyn Environment {
-        match self {
-            Self::Letters(world) => &**world,
-            Self::Water(world) => &**world,
-        }
-    }
-
-    pub fn environment_mut(&mut self) -> &mut dyn Environment {
-        match self {
-            Self::Letters(world) => &mut **world,
-            Self::Water(world) => &mut **world,
-        }
-    }
-
-    /// The number of the cell that the agent is in; `None` in Water world.
-    pub fn cell(&self) -> Option<usize> {
-        match self {
-            Self::Letters(world) => Some(world.cell()),
-            Self::Water(_) => None,
-        }
-    }
-}
-
 /// A world of a benchmark: an environment with labels and without a task.
 #[pyclass(module = "formrl")]
 pub struct BenchmarkWorld {
-    pub world: World,
+    pub world: form_env::BenchmarkWorld,
 }
 
 #[pymethods]
@@ -66,7 +36,7 @@ impl BenchmarkWorld {
         let naming = naming(letters);
         Ok(Self::of_letters(match map {
             None => LetterWorld::craft(seed, naming),
-            Some(text) => LetterWorld::craft_map(text, naming).map_err(|e| problem(&e))?,
+            Some(text) => LetterWorld::craft_map(text, naming).map_err(|e| world(&e))?,
         }))
     }
 
@@ -75,7 +45,7 @@ impl BenchmarkWorld {
     #[pyo3(signature = (*, seed=0, letters=false))]
     fn water(seed: u64, letters: bool) -> Self {
         Self {
-            world: World::Water(Box::new(WaterWorld::new(seed, naming(letters)))),
+            world: WaterWorld::new(seed, naming(letters)).into(),
         }
     }
 
@@ -83,7 +53,7 @@ impl BenchmarkWorld {
     #[staticmethod]
     fn letter(size: usize, letters: &str, steps: u32) -> PyResult<Self> {
         let random = &mut generator(0, Stream::Map(0));
-        let world = LetterWorld::letters(size, letters, steps, random).map_err(|e| problem(&e))?;
+        let world = LetterWorld::letters(size, letters, steps, random).map_err(|e| world(&e))?;
         Ok(Self::of_letters(world))
     }
 
@@ -108,86 +78,77 @@ impl BenchmarkWorld {
     /// What can be observed.
     #[getter]
     fn signature(&self) -> Signature {
-        Signature::of(Arc::new(self.world.environment().signature().clone()))
+        Signature::of(Arc::new(self.world.signature().clone()))
     }
 
     /// The names of the actions.
     #[getter]
     fn actions(&self) -> Vec<String> {
-        self.world.environment().actions().to_vec()
+        self.world.actions().to_vec()
     }
 
     /// Columns, rows and channels of an image; `None` where observations are rows of numbers.
     #[getter]
     fn shape(&self) -> Option<(usize, usize, usize)> {
-        let planes = self.world.environment().spec().planes.as_ref()?;
+        let planes = self.world.spec().planes.as_ref()?;
         Some((planes.width, planes.height, planes.channels.len()))
     }
 
     /// The smallest and the largest value of each number of an observation.
     #[getter]
     fn bounds(&self) -> (Vec<f32>, Vec<f32>) {
-        let vector = &self.world.environment().spec().vector;
+        let vector = &self.world.spec().vector;
         vector.iter().map(|entry| (entry.low, entry.high)).unzip()
     }
 
     /// The map of the episode as text; `None` in Water world.
     #[getter]
     fn map(&self) -> Option<String> {
-        match &self.world {
-            World::Letters(world) => Some(world.grid().to_string()),
-            World::Water(_) => None,
-        }
+        Some(self.world.letters()?.grid().to_string())
     }
 
     /// The number of free cells; `None` in Water world.
     #[getter]
     fn cells(&self) -> Option<usize> {
-        match &self.world {
-            World::Letters(world) => Some(world.grid().cells()),
-            World::Water(_) => None,
-        }
+        Some(self.world.letters()?.grid().cells())
     }
 
     /// The number of the cell that the agent is in; `None` in Water world.
     #[getter]
     fn cell(&self) -> Option<usize> {
-        self.world.cell()
+        Some(self.world.letters()?.cell())
     }
 
     /// The map of the episode as a table, for tabular methods.
     fn table(&self) -> PyResult<LabelledMdp> {
-        match &self.world {
-            World::Letters(world) => Ok(LabelledMdp::of(world.model().map_err(|e| problem(&e))?)),
-            World::Water(_) => Err(PyValueError::new_err(
-                "Water world is continuous: there is no table of its states",
-            )),
-        }
+        let cells = self.world.letters().ok_or_else(|| {
+            PyValueError::new_err("Water world is continuous: there is no table of its states")
+        })?;
+        Ok(LabelledMdp::of(cells.model().map_err(|e| world(&e))?))
     }
 
     /// Starts the episode of this number.
     fn reset(&mut self, seed: u64, episode: u64) -> PyResult<()> {
         let random = &mut generator(seed, Stream::Episode { world: 0, episode });
-        let reset = self.world.environment_mut().reset(random);
-        reset.map_err(|error| problem(&error))
+        let reset = self.world.reset(random);
+        reset.map_err(|error| world(&error))
     }
 
     /// Takes an action; whether the limit of steps is reached.
     fn step(&mut self, action: usize) -> PyResult<bool> {
-        let outcome = self.world.environment_mut().step(action);
-        Ok(outcome.map_err(|error| problem(&error))? == EpisodeOutcome::OutOfTime)
+        let outcome = self.world.step(action);
+        Ok(outcome.map_err(|error| world(&error))? == EpisodeOutcome::OutOfTime)
     }
 
     /// What the last step, or the reset, made true.
     #[getter]
     fn labels(&self) -> Vec<String> {
-        let world = self.world.environment();
-        world.signature().texts(world.labels())
+        self.world.signature().texts(self.world.labels())
     }
 
     /// The observation as a row of numbers.
     fn vector<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
-        let world = self.world.environment();
+        let world = &self.world;
         let mut vector = vec![0.0; world.spec().vector_len()];
         world.observe(&mut vec![0; world.spec().planes_len()], &mut vector);
         PyArray1::from_vec(py, vector)
@@ -195,7 +156,7 @@ impl BenchmarkWorld {
 
     /// The observation as an image.
     fn image<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let world = self.world.environment();
+        let world = &self.world;
         let mut planes = vec![0; world.spec().planes_len()];
         world.observe(&mut planes, &mut vec![0.0; world.spec().vector_len()]);
         let (width, height, channels) = self.shape().unwrap_or((0, 0, 0));
@@ -206,7 +167,7 @@ impl BenchmarkWorld {
 impl BenchmarkWorld {
     fn of_letters(world: LetterWorld) -> Self {
         Self {
-            world: World::Letters(Box::new(world)),
+            world: world.into(),
         }
     }
 }
@@ -216,8 +177,4 @@ fn naming(letters: bool) -> Naming {
         true => Naming::Letters,
         false => Naming::Words,
     }
-}
-
-pub fn problem(error: &form_env::Error) -> PyErr {
-    errors::raise(Class::World, &error.to_string(), None, None, None)
 }

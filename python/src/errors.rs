@@ -109,6 +109,16 @@ pub fn learning(error: &form_learn::Error) -> PyErr {
     }
 }
 
+/// Of the worlds.
+pub fn world(error: &form_env::Error) -> PyErr {
+    let (class, errno) = match error {
+        form_env::Error::Io { source, .. } => (Class::File, source.raw_os_error()),
+        _ => (Class::World, None),
+    };
+    let (file, position) = (error.file(), error.position());
+    raise(class, &error.to_string(), file, position, errno)
+}
+
 /// Of a file that could not be opened or written.
 pub fn file(path: &std::path::Path, error: &std::io::Error) -> PyErr {
     let name = path.display().to_string();

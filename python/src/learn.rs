@@ -251,6 +251,11 @@ impl Learner {
     fn signature(&self, py: Python<'_>) -> Py<Signature> {
         self.signature.clone_ref(py)
     }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let atoms = self.signature.get().signature.len();
+        format!("<Learner of {} traces over {atoms} atoms>", self.traces(py))
+    }
 }
 
 impl Learner {

@@ -3,7 +3,6 @@
 
 mod arrays;
 mod batch;
-mod benchmark_worlds;
 mod benchmarks;
 mod bound;
 mod cli;
@@ -18,8 +17,11 @@ mod player;
 mod policy;
 mod pure_step;
 mod reach_avoid;
+mod seen;
+mod stepping;
 mod sub_tasks;
 mod tabular;
+mod task;
 mod trace;
 mod trace_file;
 mod trace_input;
@@ -38,8 +40,6 @@ mod native {
     const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use crate::batch::Monitors;
-    #[pymodule_export]
-    use crate::benchmark_worlds::BenchmarkWorlds;
     #[pymodule_export]
     use crate::benchmarks::BenchmarkWorld;
     #[pymodule_export]
@@ -65,11 +65,13 @@ mod native {
     #[pymodule_export]
     use crate::tabular::{LabelledMdp, QLearner, learning_curve, optimum};
     #[pymodule_export]
+    use crate::task::Task;
+    #[pymodule_export]
     use crate::trace::{Recorder, Trace};
     #[pymodule_export]
     use crate::trace_file::{TraceReader, read_signature, read_traces};
     #[pymodule_export]
     use crate::trace_output::write_traces;
     #[pymodule_export]
-    use crate::worlds::{Task, Worlds};
+    use crate::worlds::Worlds;
 }

@@ -299,7 +299,10 @@ pub fn observation(
     for item in items {
         let item = item?;
         let text = item.cast::<PyString>().map_err(|_| {
-            errors::wrong_type(format!("a label is a text, not {}", type_name(&item)))
+            errors::wrong_type(format!(
+                "a label is a text, not {}; a row of booleans, one per atom, is an array of numpy with dtype bool",
+                type_name(&item)
+            ))
         })?;
         let text = text.to_str()?;
         set.insert(match signature.id_of_text(text) {

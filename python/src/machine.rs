@@ -112,6 +112,19 @@ impl Machine {
             .map_err(|error| errors::core(&error))
     }
 
+    /// Reads a machine that is written in one line: formulae separated by `;`, the next step of a chain each, which ends in acceptance;
+    /// `never FORMULA` rejects from every state, `u1 -> u0 : FORMULA` is a further edge.
+    ///
+    /// >>> from formrl import Machine
+    /// >>> Machine.from_line("never lava; exists X. green(X); goal")
+    /// <Machine "typed": 2 states + accept + reject, 4 edges>
+    #[staticmethod]
+    fn from_line(text: &str) -> PyResult<Self> {
+        form_core::Machine::from_line(text)
+            .map(Self::of)
+            .map_err(|error| errors::core(&error))
+    }
+
     /// Reads the JSON form of a machine.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {

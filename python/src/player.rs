@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use form_env::{Action, Environment, Shortest, Split};
+use form_env::{Action, Environment, Shortest, Split, Worlds as _};
 use form_lab::{EpisodeRequest, Recording, SavedRun};
 use form_rl::{Choice, log_softmax};
 use numpy::{PyArray1, PyArray4, PyArrayMethods};
@@ -26,7 +26,7 @@ impl Player {
     #[allow(clippy::needless_pass_by_value, reason = "what Python passes")]
     fn new(folder: PathBuf, worlds: &Worlds) -> PyResult<Self> {
         let run = opened(&folder)?;
-        let player = run.player(worlds.native());
+        let player = run.player(worlds.native()?);
         let player = player.map_err(|error| problem(Class::World, &error))?;
         Ok(Self { player })
     }
@@ -38,13 +38,14 @@ impl Player {
     }
 
     /// An episode has begun.
-    fn begin(&mut self, worlds: &Worlds) {
-        self.player.begin(worlds.native());
+    fn begin(&mut self, worlds: &Worlds) -> PyResult<()> {
+        self.player.begin(worlds.native()?);
+        Ok(())
     }
 
     /// The world has taken this action; whether the machine agrees with it so far.
-    fn observe(&mut self, worlds: &Worlds, action: u8) -> bool {
-        self.player.observe(worlds.native(), action)
+    fn observe(&mut self, worlds: &Worlds, action: u8) -> PyResult<bool> {
+        Ok(self.player.observe(worlds.native()?, action))
     }
 
     /// The probabilities of the actions now; those of all are the same where the run has no policy for the situation.
@@ -53,9 +54,9 @@ impl Player {
         py: Python<'py>,
         worlds: &Worlds,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let actions = worlds.action_count();
-        let logits =
-            (self.player.logits(worlds.native())).map_err(|error| problem(Class::World, &error))?;
+        let worlds = worlds.native()?;
+        let actions = worlds.actions().len();
+        let logits = (self.player.logits(worlds)).map_err(|error| problem(Class::World, &error))?;
         let mut probabilities = vec![1.0 / actions as f64; actions];
         if let Some(logits) = logits {
             let mut logs = vec![0.0; logits.len()];

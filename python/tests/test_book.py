@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,21 @@ def test_the_blocks_of(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
             sys.modules["ray"].shutdown()
 
 
+def test_the_blocks_are_typed(tmp_path: Path) -> None:
+    """As strict as an editor can be with programs that annotate nothing: names may be used again, functions are not annotated."""
+    pytest.importorskip("mypy")
+    for page in pages():
+        lines = [""] * (page.read_text().count("\n") + 1)
+        for line, block in blocks(page.read_text()):
+            lines[line - 1 : line - 1 + block.count("\n")] = block.splitlines()
+        (tmp_path / f"{page.stem}_page.py").write_text("\n".join(lines) + "\n")
+    annotated = ["untyped-defs", "incomplete-defs", "untyped-calls", "any-generics"]
+    settings = ["--config-file", str(ROOT / "python" / "pyproject.toml"), "--check-untyped-defs", "--allow-redefinition"]
+    command = [sys.executable, "-m", "mypy", *settings, *(f"--allow-{what}" for what in annotated), "--cache-dir", "cache", "."]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
 def test_the_script_for_elections_reads_their_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Executions as the page describes them, invented: messages and other events, with a result, without one, and without messages."""
     executions = {
@@ -119,5 +135,8 @@ def test_the_script_for_elections_reads_their_format(tmp_path: Path, monkeypatch
         "case,activity,from,to,leader,outcome",
         "run1,looking,n2,n0,n2,SUCCESS",
         "run1,following,n0,n2,n2,SUCCESS",
+        "run1,end,,,,SUCCESS",
         "run2,leading,n1,n0,n1,FAILURE",
+        "run2,end,,,,FAILURE",
+        "run4,end,,,,SUCCESS",
     ]

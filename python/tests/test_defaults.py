@@ -50,6 +50,8 @@ def test_dictionaries_of_labels_say_what_is_there() -> None:
     assert formrl.Trace("goal", [{"aboard": False, "home": True}]).steps == [["home"]]
     with pytest.raises(TypeError, match="True or False"):
         signature.decode({"aboard": "yes"})
+    with pytest.raises(TypeError, match="not bool; a row of booleans.* numpy"):
+        signature.decode([True, False])  # type: ignore[list-item]
     with pytest.raises(formrl.LabelError, match="abroad"):
         signature.decode({"abroad": False})
     env = MachineWrapper(Errands(), ERRANDS, lambda t: {"key": False, "door": t.env.at == 4})
@@ -262,6 +264,7 @@ def test_why_there_is_no_machine_is_said() -> None:
 
 def test_learners_forget_are_copied_and_pickled() -> None:
     learner = formrl.Learner(["a", "b"], max_disjuncts=2, cyclic=True)
+    assert repr(learner) == "<Learner of 0 traces over 2 atoms>"
     assert learner.add(("goal", [["a"], ["b"]])) == 0 and learner.add(("goal", [["a"], ["b"]])) is None
     assert learner.add({"kind": "incomplete", "steps": [["b"], ["a"]]}) == 1
     for twin in (learner.copy(), copy.copy(learner), copy.deepcopy(learner), pickle.loads(pickle.dumps(learner))):
@@ -299,5 +302,8 @@ def test_machines_run_traces_and_files_are_machines(tmp_path: Path) -> None:
     ERRANDS.write(tmp_path / "errands.form")
     for given in (tmp_path / "errands.form", str(tmp_path / "errands.form"), MACHINE, ERRANDS):
         assert formrl.MachineWrapper(Errands(), given).machine == ERRANDS
+    assert formrl.MachineWrapper(Errands(), "key; door").machine.edges == formrl.Machine.from_line("key; door").edges
+    with pytest.raises(formrl.ParseError, match="keys? or"):
+        formrl.MachineWrapper(Errands(), "key or; door")
     with pytest.raises(AttributeError, match="Wrapper"):
         formrl.Wrapper

@@ -108,19 +108,21 @@ def test_the_example(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_labels_of_an_environment() -> None:
     env = gymnasium.make("MiniGrid-DoorKey-5x5-v0")
     assert Events.signature(env) == ["door(yellow)", "goal", "key(yellow)"]
+    env.reset(seed=3)
+    before = str(env.unwrapped)
+    assert Events.signature(env) == ["door(yellow)", "goal", "key(yellow)"] and str(env.unwrapped) == before
     assert Events.signature(env, mission=True)[-1] == "mission"
 
 
 def test_what_the_mission_asks_for() -> None:
     """In BabyAI, a machine can follow whatever the mission is: `mission` is observed where its object is."""
     env = gymnasium.make("BabyAI-PickupDist-v0")
+    signature = Events.signature(env, mission=True)
+    assert len(signature) == 19, "three kinds of objects of six colours, of which every episode has some, and the mission"
     pick = formrl.Machine.parse("initial u0\naccept done\nu0 -> done : mission")
+    wrapped = MachineWrapper(env, pick, Events(mission=True), signature=signature, observation="plain", truth="machine")
     done = set()
     for seed in range(6):
-        env.reset(seed=seed)
-        wrapped = MachineWrapper(
-            env, pick, Events(mission=True), signature=Events.signature(env, mission=True), observation="plain", truth="machine"
-        )
         wrapped.reset(seed=seed)
         visitor = Visitor(np.random.default_rng(seed))
         for _ in range(200):

@@ -178,6 +178,8 @@ def test_misuse_is_told() -> None:
     envs = make("all-yellow", 2)
     with pytest.raises(gymnasium.error.ResetNeeded):
         envs.step(np.zeros(2, np.int64))
+    with pytest.raises(gymnasium.error.ResetNeeded, match="all worlds"):
+        envs.reset(options={"reset_mask": np.ones(2, np.bool_)})
     envs.reset(seed=1)
     with pytest.raises(TypeError, match="integers"):
         envs.step(np.zeros(2))  # type: ignore[arg-type]

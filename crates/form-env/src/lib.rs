@@ -24,6 +24,7 @@ pub use benchmarks::letter_grid::LetterGrid;
 pub use benchmarks::letter_world::{LetterWorld, Naming};
 pub use benchmarks::tasks::Benchmark;
 pub use benchmarks::water::WaterWorld;
+pub use benchmarks::world::BenchmarkWorld;
 pub use draw::animation::Walk;
 pub use draw::frame::Frame;
 pub use draw::palette::Rgb;

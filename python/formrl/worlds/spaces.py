@@ -10,31 +10,24 @@ from gymnasium import spaces
 
 from formrl._native import Signature, Task, Worlds
 from formrl.errors import WorldError
+from formrl.stepped import OfWorlds
 
 TaskLike = Task | str | os.PathLike[str]
 """A task, the name of a built-in one, or a `.toml` file."""
 
 
-class OfTask:
+class OfTask(OfWorlds):
     """Worlds of a task, until they are closed."""
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}
     judges = True
     """They say when the task is done: a machine may be wrong about it."""
     task: Task
-    _worlds: Worlds | None
 
     @property
     def signature(self) -> Signature:
         """What can be observed."""
         return self.task.signature
-
-    @property
-    def worlds(self) -> Worlds:
-        """The worlds themselves; not there any more once the environment is closed."""
-        if self._worlds is None:
-            raise WorldError("the environment is closed")
-        return self._worlds
 
 
 def expect_render_mode(mode: str | None) -> None:

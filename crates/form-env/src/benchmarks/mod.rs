@@ -12,3 +12,4 @@ pub(crate) mod letters;
 pub(crate) mod office;
 pub(crate) mod tasks;
 pub(crate) mod water;
+pub(crate) mod world;

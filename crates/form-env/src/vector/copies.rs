@@ -59,6 +59,11 @@ impl<E: Environment> Copies<E> {
         }
         Ok(worlds)
     }
+
+    /// The environment of a world.
+    pub fn environment(&self, world: usize) -> &E {
+        &self.copies[world].environment
+    }
 }
 
 impl<E: Environment> Worlds for Copies<E> {

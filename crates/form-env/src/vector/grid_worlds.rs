@@ -234,36 +234,6 @@ impl GridWorlds {
         let size = self.shared.group;
         (&self.groups[world / size], world % size)
     }
-
-    /// Starts these episodes of these worlds, as [`start`](Worlds::start) does one, on all threads.
-    pub fn start_all(&mut self, episodes: Vec<(usize, u64)>) -> Result<()> {
-        let (shared, first) = (&*self.shared, self.first);
-        // Drawing a map takes much longer than drawing a start.
-        let at_once = match &shared.source {
-            Maps::Fresh(_) => 1,
-            Maps::Set(_) => AT_ONCE,
-        };
-        let starts: Vec<Start> = (episodes.into_par_iter().with_min_len(at_once))
-            .map(|(world, episode)| shared.draw(first + world, episode))
-            .collect::<Result<_>>()?;
-        for start in starts {
-            let world = start.world - first;
-            let (group, i) = (&mut self.groups[world / shared.group], world % shared.group);
-            if let Some(map) = start.map {
-                let bytes = shared.spec.planes_len();
-                let image = &mut group.backgrounds[start.number * bytes..][..bytes];
-                shared.paint(&map, image);
-                group.own[start.number] = map;
-            }
-            let map = match &shared.source {
-                Maps::Set(maps) => &maps[start.number],
-                Maps::Fresh(_) => &group.own[start.number],
-            };
-            let map = (start.number as u32, map);
-            (group.block).start(i, start.episode, map, start.pose, &shared.task);
-        }
-        Ok(())
-    }
 }
 
 impl Worlds for GridWorlds {
@@ -359,6 +329,36 @@ impl Worlds for GridWorlds {
 
     fn start(&mut self, world: usize, episode: u64) -> Result<()> {
         self.start_all(vec![(world, episode)])
+    }
+
+    /// On all threads.
+    fn start_all(&mut self, episodes: Vec<(usize, u64)>) -> Result<()> {
+        let (shared, first) = (&*self.shared, self.first);
+        // Drawing a map takes much longer than drawing a start.
+        let at_once = match &shared.source {
+            Maps::Fresh(_) => 1,
+            Maps::Set(_) => AT_ONCE,
+        };
+        let starts: Vec<Start> = (episodes.into_par_iter().with_min_len(at_once))
+            .map(|(world, episode)| shared.draw(first + world, episode))
+            .collect::<Result<_>>()?;
+        for start in starts {
+            let world = start.world - first;
+            let (group, i) = (&mut self.groups[world / shared.group], world % shared.group);
+            if let Some(map) = start.map {
+                let bytes = shared.spec.planes_len();
+                let image = &mut group.backgrounds[start.number * bytes..][..bytes];
+                shared.paint(&map, image);
+                group.own[start.number] = map;
+            }
+            let map = match &shared.source {
+                Maps::Set(maps) => &maps[start.number],
+                Maps::Fresh(_) => &group.own[start.number],
+            };
+            let map = (start.number as u32, map);
+            (group.block).start(i, start.episode, map, start.pose, &shared.task);
+        }
+        Ok(())
     }
 
     fn next_episodes(&mut self) -> Result<usize> {

@@ -81,15 +81,20 @@ pub trait Worlds: Send + Sync {
     /// Starts this episode of a world, and abandons the current one.
     fn start(&mut self, world: usize, episode: u64) -> Result<()>;
 
+    /// Starts these episodes of these worlds, as [`start`](Self::start) does one.
+    fn start_all(&mut self, episodes: Vec<(usize, u64)>) -> Result<()> {
+        (episodes.into_iter()).try_for_each(|(world, episode)| self.start(world, episode))
+    }
+
     /// Starts the next episode in every world whose episode is over; returns the number of these worlds.
     fn next_episodes(&mut self) -> Result<usize> {
-        let over: Vec<usize> = (0..self.len())
+        let over: Vec<(usize, u64)> = (0..self.len())
             .filter(|world| self.outcome(*world).is_over())
+            .map(|world| (world, self.episode(world) + 1))
             .collect();
-        for world in &over {
-            self.start(*world, self.episode(*world) + 1)?;
-        }
-        Ok(over.len())
+        let count = over.len();
+        self.start_all(over)?;
+        Ok(count)
     }
 
     /// Takes the worlds apart into at most this many groups of consecutive worlds, in order, each of which steps on its own, with

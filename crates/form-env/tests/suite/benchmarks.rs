@@ -1,8 +1,8 @@
 //! The benchmarks of the field: each keeps the contract of environments, and a world of letters is the table that it gives out.
 
 use form_env::{
-    CheckOptions, Environment, LetterWorld, Naming, Stream, WaterWorld, check_environment,
-    generator,
+    BenchmarkWorld, CheckOptions, Environment, LetterWorld, Naming, Stream, WaterWorld,
+    check_environment, generator,
 };
 use proptest::prelude::*;
 
@@ -14,20 +14,20 @@ fn letters() -> LetterWorld {
 
 #[test]
 fn every_world_keeps_the_contract() {
-    let worlds: [Box<dyn Environment>; 6] = [
-        Box::new(LetterWorld::office(Naming::Words)),
-        Box::new(LetterWorld::office(Naming::Letters)),
-        Box::new(LetterWorld::craft(1, Naming::Words)),
-        Box::new(letters()),
-        Box::new(WaterWorld::new(1, Naming::Words)),
-        Box::new(WaterWorld::new(1, Naming::Letters)),
+    let worlds: [BenchmarkWorld; 6] = [
+        LetterWorld::office(Naming::Words).into(),
+        LetterWorld::office(Naming::Letters).into(),
+        LetterWorld::craft(1, Naming::Words).into(),
+        letters().into(),
+        WaterWorld::new(1, Naming::Words).into(),
+        WaterWorld::new(1, Naming::Letters).into(),
     ];
     let options = CheckOptions {
         episodes: 3,
         ..CheckOptions::default()
     };
     for mut world in worlds {
-        assert_eq!(check_environment(&mut *world, &options), []);
+        assert_eq!(check_environment(&mut world, &options), []);
     }
 }
 

@@ -51,7 +51,7 @@ impl Description {
     /// The bits of this number of misjudged traces; never fewer than those of a smaller number.
     fn exceptions(&self, misjudged: u64) -> f64 {
         // One more multiplies (n choose m) 2^m by 2 (n - m) / (m + 1).
-        let misjudged = misjudged.min((2 * self.traces + 2) / 3);
+        let misjudged = misjudged.min((2 * self.traces).div_ceil(3));
         let (n, m) = (self.traces as f64, misjudged as f64);
         let mut bits = m;
         // log2(n choose m), term by term, then by Stirling's formula.
