@@ -14,7 +14,7 @@ use crate::above::Above;
 use crate::budget::{Budget, SetOnDrop};
 use crate::by_skeleton::OpenSkeletons;
 use crate::cegis::{Cegis, ConflictBudget};
-use crate::chains::{Chains, chains};
+use crate::chains::{Chains, all_chains};
 use crate::effort::Effort;
 use crate::encode::{Candidate, Relaxation, Solved};
 use crate::letters::{Letters, smallest};
@@ -101,7 +101,7 @@ impl Search {
             budget.found(best);
         }
         if !self.chains && problem.options.techniques.chains {
-            match chains(problem, self.states, budget) {
+            match all_chains(problem, self.states, budget) {
                 Chains::Best(learnt) => return Ok(Some(learnt)),
                 // Whatever there is has one more edge or literal.
                 Chains::None => self.bounds.raise(2 * self.states + 1),
@@ -320,8 +320,8 @@ impl Search {
 
 /// The conflicts of the relaxation before any other question is asked.
 const AT_FIRST: i32 = 500;
-/// The same where a refutation is likely.
-const LIKELY: i32 = 30_000;
+/// The same where a refutation is likely: then the cheapest machine is hardly worth a thread.
+const LIKELY: i32 = 100_000;
 /// The conflicts of the first calls for a question.
 const FIRST_CONFLICTS: i32 = 2000;
 /// How many steps of the bound on the cost are taken at a time.

@@ -9,6 +9,9 @@ mod tolerate;
 #[path = "../suite/brute_force.rs"]
 #[allow(dead_code, reason = "the suite uses the rest")]
 mod brute_force;
+#[path = "../suite/families.rs"]
+#[allow(dead_code, reason = "the suite uses the rest")]
+mod families;
 #[path = "../suite/machines.rs"]
 #[allow(dead_code, reason = "the suite uses the rest")]
 mod machines;

@@ -4,6 +4,7 @@
 mod asp;
 mod brute_force;
 mod explain;
+mod families;
 mod forced;
 mod learner;
 mod lifted;
