@@ -18,6 +18,7 @@ use form_learn::asp::learn_with_clingo;
 use form_learn::{LearnOutcome, Learner, Limits, Options};
 use serde::{Deserialize, Serialize};
 
+use crate::processor_time::thread_seconds;
 use crate::raw_data::{TABLES, make_missing, read_lines, seeds_of};
 use crate::statistics::median_and_range;
 use crate::unknown_tasks::is_equivalent;
@@ -91,17 +92,6 @@ fn timed<T>(
         .zip(before)
         .map(|(after, before)| after - before);
     (done, start.elapsed().as_secs_f64(), used)
-}
-
-/// Processor seconds of this thread: a learner in a worker of a thread pool starts no other.
-fn of_this_thread() -> Option<f64> {
-    #[cfg(unix)]
-    {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
-    }
-    #[cfg(not(unix))]
-    None
 }
 
 /// Processor seconds of programs that were started here and have ended, where the system tells them (Linux, in hundredths).
@@ -197,7 +187,7 @@ impl Table3 {
                     learn_with_clingo(&signature, &traces, &options, &limits, program)
                 })
             }
-            false => timed(of_this_thread, || {
+            false => timed(thread_seconds, || {
                 let mut learner = Learner::new(&signature, &options);
                 for trace in &traces {
                     learner.add(trace);

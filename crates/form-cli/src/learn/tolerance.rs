@@ -109,7 +109,7 @@ pub fn to_text(data: &Dataset, learnt: &TolerantOutcome, files: &[PathBuf]) -> S
     }
     if auto {
         text += "# chosen by description length: every state, edge and literal takes log2(2 atoms + states + 3) bits,\n\
-                 # quantified atoms counted, too; m misjudged of n traces log2(n choose m) + m, no more than two thirds of them do\n";
+                 # quantified atoms counted, too; m misjudged of n traces take log2(n choose m) + m, those beyond two thirds of n none more\n";
     }
     if let Some(warning) = learnt.warning(ONE) {
         text += &format!("# warning: {warning}\n");
