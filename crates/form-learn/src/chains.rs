@@ -24,7 +24,7 @@ pub(crate) enum Chains {
     Unknown(Option<Learnt>),
 }
 
-/// The most nodes of the search tree that are visited. Few are where there is no chain, or where its traces tell it apart from others.
+/// The most nodes of the search tree that are visited. Few suffice where no chain is consistent, or where the traces single one out.
 const NODES: usize = 100_000;
 
 /// The same where a chain is known: the others are its ties, and a solver takes far longer to tell them apart.
