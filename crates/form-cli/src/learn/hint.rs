@@ -11,9 +11,9 @@ use super::{Args, Learning, Solver, learner};
 use crate::output::{self, count};
 
 /// The work of one try, most often some tenths of a second. Work and not time, so that the same traces have the same hints.
-const WORK: u64 = 20_000;
+const WORK: u64 = 5_000;
 /// The time of all tries together, for traces of which a little work takes long.
-const TIME: Duration = Duration::from_secs(5);
+const TIME: Duration = Duration::from_secs(10);
 /// The most traces that are left out to save states; no more than a tenth of all, but always one.
 const FEW: u64 = 5;
 /// The most states that a try has after a search without proof.

@@ -94,7 +94,7 @@ mod tests {
         for (cost, bits) in [(4, 30.0), (4, 100.0), (9, 60.0), (0, 300.0), (0, 400.0)] {
             let most = description.most_misjudged(2, cost, bits);
             let shorter = |m: u64| description.bits(2, cost, m) < bits;
-            assert_eq!(most, (0..=200).filter(|m| shorter(*m)).last());
+            assert_eq!(most, (0..=200).rfind(|m| shorter(*m)));
         }
     }
 
