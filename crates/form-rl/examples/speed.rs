@@ -1,17 +1,20 @@
 //! Samples a second through the paper's network: trained at minibatch 4096, judged at batch 256, and what share of the
 //! processor's peak training reaches. Once for images of three numbers a cell, once for planes of mostly zeros.
 //!
-//! `cargo run --release -p form-rl --example speed -- SECONDS`: so long for each figure, the best of three counts. The number of
-//! threads is rayon's: `RAYON_NUM_THREADS`.
+//! `cargo run --release -p form-rl --example speed -- SECONDS [avx2]`: so long for each figure, the best of three counts; `avx2` does
+//! without AVX-512. The number of threads is rayon's: `RAYON_NUM_THREADS`.
 
 use std::time::{Duration, Instant};
 
-use form_rl::{Workload, peak_flops};
+use form_rl::{Workload, only_avx2, peak_flops};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 fn main() -> form_rl::Result<()> {
     let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok());
+    if std::env::args().nth(2).is_some_and(|set| set == "avx2") {
+        only_avx2();
+    }
     let time = Duration::from_secs_f64(seconds.unwrap_or(0.2));
     let mut rng = Pcg64Mcg::seed_from_u64(1);
     let (trained, judged) = measure(Workload::paper(&mut rng)?, time)?;

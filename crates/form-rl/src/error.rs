@@ -67,11 +67,12 @@ pub enum Error {
     },
 
     /// A weights file that is damaged, or not one at all.
-    #[error("{}: not a weights file: {source}", path.display())]
+    #[error("{}: not a weights file: {}", path.display(), in_words(source))]
     Damaged {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
+        #[source]
         source: safetensors::SafeTensorError,
     },
 
@@ -83,6 +84,21 @@ pub enum Error {
         /// Which tensor differs, and how.
         problem: String,
     },
+}
+
+/// What is wrong with a weights file.
+fn in_words(damage: &safetensors::SafeTensorError) -> String {
+    use safetensors::SafeTensorError::{
+        HeaderTooLarge, HeaderTooSmall, InvalidHeaderLength, MetadataIncompleteBuffer,
+    };
+    match damage {
+        HeaderTooSmall => "it is empty or cut short".to_owned(),
+        HeaderTooLarge => "it does not begin with the length of its header".to_owned(),
+        InvalidHeaderLength | MetadataIncompleteBuffer => {
+            "its length is not what its header says: it may be cut short".to_owned()
+        }
+        other => other.to_string(),
+    }
 }
 
 /// Rejects data of the wrong size.

@@ -53,7 +53,7 @@ pub use error::{Error, Result};
 pub use experience::Experience;
 pub use net::{
     Batch, Engine, ImageConfig, Inheritance, Initial, LayerConfig, Loss, LossInput, Network,
-    NetworkConfig, Outputs, VectorConfig, WeightOrigin, peak_flops,
+    NetworkConfig, Outputs, VectorConfig, WeightOrigin, only_avx2, peak_flops,
 };
 pub use ppo::{PpoConfig, PpoLoss, PpoReport, PpoSums, Samples, ValueClip, update};
 pub use reach_avoid::course::Course;

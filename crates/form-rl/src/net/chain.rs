@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::aligned::Aligned;
 use super::config::LayerConfig;
 use super::layer::{Backward, Forward, Input, Layer, Parameter, Rows, Shape, Tensor};
 use crate::{Error, Result};
@@ -27,8 +28,8 @@ pub(crate) struct Chain {
 /// The outputs and kept numbers of every layer, for one block.
 #[derive(Debug)]
 pub(crate) struct Room {
-    outputs: Vec<Vec<f32>>,
-    kept: Vec<Vec<f32>>,
+    outputs: Vec<Aligned>,
+    kept: Vec<Aligned>,
 }
 
 impl Chain {
@@ -124,8 +125,8 @@ impl Chain {
     }
 
     pub(crate) fn room(&self, sequences: usize, steps: usize) -> Room {
-        let output = |stage: &Stage| vec![0.0; sequences * steps * stage.size];
-        let kept = |stage: &Stage| vec![0.0; stage.layer.kept(sequences, steps)];
+        let output = |stage: &Stage| Aligned::zeros(sequences * steps * stage.size);
+        let kept = |stage: &Stage| Aligned::zeros(stage.layer.kept(sequences, steps));
         Room {
             outputs: self.stages.iter().map(output).collect(),
             kept: self.stages.iter().map(kept).collect(),
@@ -189,7 +190,7 @@ impl Chain {
         weights: &[f32],
         input: Input<'_>,
         room: &mut Room,
-        d: &mut [Vec<f32>; 2],
+        d: &mut [Aligned; 2],
         want_input: bool,
         gradient: &mut [f32],
     ) {

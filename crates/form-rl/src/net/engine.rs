@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::aligned::Aligned;
 use super::batch::{Batch, Loss, LossInput, Outputs};
 use super::network::{Network, Work};
 use crate::Result;
@@ -21,7 +22,7 @@ pub(crate) const SHARDS: usize = 16;
 #[derive(Debug)]
 struct Shard {
     work: Work,
-    gradient: Vec<f32>,
+    gradient: Aligned,
 }
 
 /// Workspace for batches, reused with networks of the same configuration.
@@ -29,9 +30,9 @@ struct Shard {
 pub struct Engine {
     steps: usize,
     shards: Vec<Shard>,
-    gradient: Vec<f32>,
+    gradient: Aligned,
     /// The weights, arranged for the forward pass.
-    prepared: Vec<f32>,
+    prepared: Aligned,
     /// The stamp of these weights.
     prepared_from: Option<u64>,
 }
@@ -41,13 +42,13 @@ impl Engine {
     pub fn new(network: &Network, steps: usize) -> Self {
         let shard = || Shard {
             work: Work::new(network, BLOCK, steps),
-            gradient: vec![0.0; network.weights().len()],
+            gradient: Aligned::zeros(network.weights().len()),
         };
         Self {
             steps,
             shards: (0..SHARDS).map(|_| shard()).collect(),
-            gradient: vec![0.0; network.weights().len()],
-            prepared: vec![0.0; network.weights().len()],
+            gradient: Aligned::zeros(network.weights().len()),
+            prepared: Aligned::zeros(network.weights().len()),
             prepared_from: None,
         }
     }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rand::Rng;
 
+use super::aligned::Aligned;
 use super::batch::Batch;
 use super::chain::{Chain, Room};
 use super::config::{LayerConfig, NetworkConfig};
@@ -28,7 +29,7 @@ pub struct Network {
     actor: Chain,
     critic: Chain,
     tensors: Vec<Tensor>,
-    weights: Vec<f32>,
+    weights: Aligned,
     /// Networks with the same stamp have the same weights.
     stamp: u64,
     /// One per branch that is normalised.
@@ -88,7 +89,7 @@ impl Network {
             actor,
             critic,
             tensors,
-            weights: vec![0.0; weights],
+            weights: Aligned::zeros(weights),
             stamp: new_stamp(),
             normalisations: Normalisation::of(config),
         })
@@ -263,7 +264,7 @@ impl Network {
         work.d_joined[..size].copy_from_slice(&d[0][..size]);
         d[0][..rows.count()].copy_from_slice(&work.d_values[..rows.count()]);
         (self.critic).backward(rows, weights, features, &mut work.critic, d, true, gradient);
-        for (d, actor) in d[0][..size].iter_mut().zip(&work.d_joined) {
+        for (d, actor) in d[0][..size].iter_mut().zip(&*work.d_joined) {
             *d += actor;
         }
         (self.trunk).backward(rows, weights, joined, &mut work.trunk, d, true, gradient);
@@ -309,7 +310,7 @@ impl Block {
 /// The input of a branch.
 #[derive(Debug)]
 struct Gathered {
-    numbers: Vec<f32>,
+    numbers: Aligned,
     /// For images that may be sparse.
     images: Option<Sparse>,
     /// Whether those of this block are.
@@ -323,7 +324,7 @@ impl Gathered {
             _ => None,
         };
         Self {
-            numbers: vec![0.0; rows * branch.input().size()],
+            numbers: Aligned::zeros(rows * branch.input().size()),
             images,
             is_sparse: false,
         }
@@ -351,15 +352,15 @@ pub(super) struct Work {
     pub(super) block: Block,
     inputs: Vec<Gathered>,
     branches: Vec<Room>,
-    joined: Vec<f32>,
+    joined: Aligned,
     trunk: Room,
     actor: Room,
     critic: Room,
     pub(super) last_states: Vec<f32>,
     pub(super) d_logits: Vec<f32>,
     pub(super) d_values: Vec<f32>,
-    d: [Vec<f32>; 2],
-    d_joined: Vec<f32>,
+    d: [Aligned; 2],
+    d_joined: Aligned,
 }
 
 impl Work {
@@ -381,15 +382,15 @@ impl Work {
             branches: (network.branches.iter())
                 .map(|branch| branch.room(sequences, steps))
                 .collect(),
-            joined: vec![0.0; rows * joined],
+            joined: Aligned::zeros(rows * joined),
             trunk: network.trunk.room(sequences, steps),
             actor: network.actor.room(sequences, steps),
             critic: network.critic.room(sequences, steps),
             last_states: vec![0.0; sequences * network.state()],
             d_logits: vec![0.0; rows * network.actions()],
             d_values: vec![0.0; rows],
-            d: [vec![0.0; rows * widest], vec![0.0; rows * widest]],
-            d_joined: vec![0.0; rows * joined.max(features)],
+            d: [widest, widest].map(|size| Aligned::zeros(rows * size)),
+            d_joined: Aligned::zeros(rows * joined.max(features)),
         }
     }
 

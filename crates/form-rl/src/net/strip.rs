@@ -1,4 +1,6 @@
-//! Strips of columns, one or two vector registers wide, for computations that treat all columns alike.
+//! Strips of columns, one or two vector registers wide, for computations that treat all columns alike, and tiles of their rows.
+
+use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
@@ -17,10 +19,9 @@ impl<const V: usize, const WHOLE: bool> Strip<V, WHOLE> {
     pub(crate) fn load<S: Simd>(self, simd: S, row: &[f32]) -> [S::f32s; V] {
         if WHOLE {
             let (vectors, _) = S::as_simd_f32s(&row[self.from..self.from + V * S::F32_LANES]);
-            std::array::from_fn(
-                #[inline(always)]
-                |of| vectors[of],
-            )
+            let mut numbers = [simd.splat_f32s(0.0); V];
+            numbers.copy_from_slice(vectors);
+            numbers
         } else {
             [simd.partial_load_f32s(&row[self.from..self.from + self.part]); V]
         }
@@ -63,6 +64,43 @@ pub(crate) trait Strips: Sized {
     /// All strips, in the version for this processor.
     fn run(self) {
         ARCH.dispatch(Run(self));
+    }
+}
+
+/// A strip whose rows are computed tile by tile: the sums of a few rows stay in registers.
+pub(crate) trait Tiles {
+    /// Some of the rows, in tiles of `ROWS`.
+    fn tiles<S: Simd, const ROWS: usize, const V: usize, const WHOLE: bool>(
+        &mut self,
+        simd: S,
+        strip: Strip<V, WHOLE>,
+        rows: Range<usize>,
+    );
+
+    /// As few tiles as the registers allow, as even as possible: ten independent sums or more hide how long an addition takes.
+    #[inline(always)]
+    fn divide<S: Simd, const V: usize, const WHOLE: bool>(
+        &mut self,
+        simd: S,
+        strip: Strip<V, WHOLE>,
+        rows: usize,
+    ) {
+        let most = if S::REGISTER_COUNT >= 32 { 8 } else { 6 };
+        let tiles = rows.div_ceil(most).max(1);
+        let (small, large) = (rows / tiles, rows % tiles);
+        let split = large * (small + 1);
+        for (size, rows) in [(small + 1, 0..split), (small, split..rows)] {
+            match size {
+                8 => self.tiles::<S, 8, V, WHOLE>(simd, strip, rows),
+                7 => self.tiles::<S, 7, V, WHOLE>(simd, strip, rows),
+                6 => self.tiles::<S, 6, V, WHOLE>(simd, strip, rows),
+                5 => self.tiles::<S, 5, V, WHOLE>(simd, strip, rows),
+                4 => self.tiles::<S, 4, V, WHOLE>(simd, strip, rows),
+                3 => self.tiles::<S, 3, V, WHOLE>(simd, strip, rows),
+                2 => self.tiles::<S, 2, V, WHOLE>(simd, strip, rows),
+                _ => self.tiles::<S, 1, V, WHOLE>(simd, strip, rows),
+            }
+        }
     }
 }
 

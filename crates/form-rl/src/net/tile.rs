@@ -4,9 +4,11 @@
 //! order of the additions is the same for every width of vectors and wherever a row stands, so all processors get the same
 //! bits, and a sample's result does not depend on the other samples.
 
+use std::ops::Range;
+
 use pulp::Simd;
 
-use super::strip::{Strip, Strips};
+use super::strip::{Strip, Strips, Tiles};
 
 /// How many sums of rows are made side by side.
 const SUMS: usize = 4;
@@ -132,31 +134,6 @@ impl<'a> Product<'a> {
     }
 
     #[inline(always)]
-    fn tiles<S: Simd, const ROWS: usize, const V: usize, const WHOLE: bool>(
-        &mut self,
-        simd: S,
-        strip: Strip<V, WHOLE>,
-    ) {
-        let start = match self.start {
-            Start::Bias(bias) => strip.load(simd, bias),
-            _ => [simd.splat_f32s(0.0); V],
-        };
-        for sample in 0..self.samples {
-            let mut row = 0;
-            while row + ROWS <= self.rows {
-                let sums = self.tile::<S, ROWS, V, WHOLE>(simd, strip, sample, row, start);
-                self.store(simd, strip, sample, row, sums);
-                row += ROWS;
-            }
-            while row < self.rows {
-                let sums = self.tile::<S, 1, V, WHOLE>(simd, strip, sample, row, start);
-                self.store(simd, strip, sample, row, sums);
-                row += 1;
-            }
-        }
-    }
-
-    #[inline(always)]
     fn tile<S: Simd, const ROWS: usize, const V: usize, const WHOLE: bool>(
         &self,
         simd: S,
@@ -166,14 +143,16 @@ impl<'a> Product<'a> {
         start: [S::f32s; V],
     ) -> [[S::f32s; V]; ROWS] {
         let mut sums = [start; ROWS];
+        // Loops instead of `array::from_fn`, which is not always inlined: the sums would leave their registers for its call.
+        let mut from = [0; ROWS];
+        for (of, from) in from.iter_mut().enumerate() {
+            *from = self.a_at.at(sample, row + of);
+        }
         for line in 0..self.lines {
-            let a: [&[f32]; ROWS] = std::array::from_fn(
-                #[inline(always)]
-                |of| {
-                    let from = self.a_at.at(sample, row + of) + line * self.line;
-                    &self.a[from..from + self.length]
-                },
-            );
+            let mut a: [&[f32]; ROWS] = [&[]; ROWS];
+            for (a, from) in a.iter_mut().zip(from) {
+                *a = &self.a[from + line * self.line..][..self.length];
+            }
             let b = &self.b[line * self.length * self.b_row..];
             match self.length {
                 // A stretch of the paper's image is so short that its loop takes as long as its sums.
@@ -231,22 +210,33 @@ impl Strips for Product<'_> {
         self.columns
     }
 
-    /// Rows per tile: as many as the registers hold, if possible a divisor of all rows.
     #[inline(always)]
     fn strip<S: Simd, const V: usize, const WHOLE: bool>(
         &mut self,
         simd: S,
         strip: Strip<V, WHOLE>,
     ) {
-        let fits = |tile: usize| self.rows.is_multiple_of(tile);
-        if !fits(6) && fits(5) {
-            self.tiles::<S, 5, V, WHOLE>(simd, strip);
-        } else if !fits(6) && fits(8) && S::REGISTER_COUNT >= 32 {
-            self.tiles::<S, 8, V, WHOLE>(simd, strip);
-        } else if !fits(6) && fits(4) {
-            self.tiles::<S, 4, V, WHOLE>(simd, strip);
-        } else {
-            self.tiles::<S, 6, V, WHOLE>(simd, strip);
+        self.divide(simd, strip, self.rows);
+    }
+}
+
+impl Tiles for Product<'_> {
+    #[inline(always)]
+    fn tiles<S: Simd, const ROWS: usize, const V: usize, const WHOLE: bool>(
+        &mut self,
+        simd: S,
+        strip: Strip<V, WHOLE>,
+        rows: Range<usize>,
+    ) {
+        let start = match self.start {
+            Start::Bias(bias) => strip.load(simd, bias),
+            _ => [simd.splat_f32s(0.0); V],
+        };
+        for sample in 0..self.samples {
+            for row in rows.clone().step_by(ROWS) {
+                let sums = self.tile::<S, ROWS, V, WHOLE>(simd, strip, sample, row, start);
+                self.store(simd, strip, sample, row, sums);
+            }
         }
     }
 }
@@ -272,32 +262,36 @@ impl<'a> Outer<'a> {
             columns: n,
         }
     }
+}
 
+impl Tiles for Outer<'_> {
     #[inline(always)]
-    fn tile<S: Simd, const ROWS: usize, const V: usize, const WHOLE: bool>(
+    fn tiles<S: Simd, const ROWS: usize, const V: usize, const WHOLE: bool>(
         &mut self,
         simd: S,
         strip: Strip<V, WHOLE>,
-        from: usize,
+        rows: Range<usize>,
     ) {
-        let mut sums: [[S::f32s; V]; ROWS] = std::array::from_fn(
-            #[inline(always)]
-            |of| strip.load(simd, &self.c[(from + of) * self.c_row..]),
-        );
-        for sample in 0..self.samples {
-            for row in 0..self.rows {
-                let a = &self.a[self.a_at.at(sample, row) + from..][..ROWS];
-                let b = strip.load(simd, &self.b[self.b_at.at(sample, row)..]);
-                for (sums, a) in sums.iter_mut().zip(a) {
-                    let a = simd.splat_f32s(*a);
-                    for (sum, b) in sums.iter_mut().zip(b) {
-                        *sum = simd.mul_add_f32s(a, b, *sum);
+        for from in rows.step_by(ROWS) {
+            let mut sums = [[simd.splat_f32s(0.0); V]; ROWS];
+            for (of, sums) in sums.iter_mut().enumerate() {
+                *sums = strip.load(simd, &self.c[(from + of) * self.c_row..]);
+            }
+            for sample in 0..self.samples {
+                for row in 0..self.rows {
+                    let a = &self.a[self.a_at.at(sample, row) + from..][..ROWS];
+                    let b = strip.load(simd, &self.b[self.b_at.at(sample, row)..]);
+                    for (sums, a) in sums.iter_mut().zip(a) {
+                        let a = simd.splat_f32s(*a);
+                        for (sum, b) in sums.iter_mut().zip(b) {
+                            *sum = simd.mul_add_f32s(a, b, *sum);
+                        }
                     }
                 }
             }
-        }
-        for (of, sums) in sums.into_iter().enumerate() {
-            strip.store(simd, &mut self.c[(from + of) * self.c_row..], sums);
+            for (of, sums) in sums.into_iter().enumerate() {
+                strip.store(simd, &mut self.c[(from + of) * self.c_row..], sums);
+            }
         }
     }
 }
@@ -313,26 +307,7 @@ impl Strips for Outer<'_> {
         simd: S,
         strip: Strip<V, WHOLE>,
     ) {
-        let mut from = 0;
-        if S::REGISTER_COUNT >= 32 {
-            while from + 8 <= self.height {
-                self.tile::<S, 8, V, WHOLE>(simd, strip, from);
-                from += 8;
-            }
-        }
-        // Tiles of one row are slow: rather none than two of them.
-        if from + 6 <= self.height && (self.height - from) % 4 >= 2 {
-            self.tile::<S, 6, V, WHOLE>(simd, strip, from);
-            from += 6;
-        }
-        while from + 4 <= self.height {
-            self.tile::<S, 4, V, WHOLE>(simd, strip, from);
-            from += 4;
-        }
-        while from < self.height {
-            self.tile::<S, 1, V, WHOLE>(simd, strip, from);
-            from += 1;
-        }
+        self.divide(simd, strip, self.height);
     }
 }
 
@@ -386,8 +361,9 @@ mod tests {
             let numbers = numbers(count, step).into_iter();
             numbers.map(|x: f32| (x * 0.37).sin()).collect()
         };
-        let (rows, length) = (7, 9);
-        for columns in [5, 16, 27, 48] {
+        let length = 9;
+        let sizes = [7, 16, 25].map(|rows| [5, 16, 27, 48].map(|columns| (rows, columns)));
+        for (rows, columns) in sizes.into_iter().flatten() {
             let (a, b) = (fractions(rows * length, 7), fractions(length * columns, 5));
             let run = |on: &dyn Fn(Run<Product<'_>>)| {
                 let mut c = vec![0.0; rows * columns];

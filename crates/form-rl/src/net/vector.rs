@@ -5,11 +5,27 @@
 //! all processors get the same bits out of them.
 
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pulp::Arch;
 
+static ONLY_AVX2: AtomicBool = AtomicBool::new(false);
+
 /// The processor at hand.
-pub(crate) static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
+pub(crate) static ARCH: LazyLock<Arch> = LazyLock::new(|| {
+    #[cfg(target_arch = "x86_64")]
+    if ONLY_AVX2.load(Ordering::Relaxed)
+        && let Some(avx2) = pulp::x86::V3::try_new()
+    {
+        return Arch::V3(avx2);
+    }
+    Arch::new()
+});
+
+/// For measurements: no AVX-512, even if the processor has it. To be called before anything else.
+pub fn only_avx2() {
+    ONLY_AVX2.store(true, Ordering::Relaxed);
+}
 
 /// Runs a loop in the version for this processor. The loop, and what it calls, must be inlined: `#[inline(always)] ||`, since a
 /// function of its own would be compiled for the oldest processor.
