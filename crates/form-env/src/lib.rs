@@ -8,7 +8,8 @@
 //! - **Plans**: a [`Planner`] says which cells of a map to reach next, and which to avoid, so that a machine accepts.
 //! - **Benchmarks**: [`LetterWorld`] is Office, Craft and Letter world, [`WaterWorld`] the fourth; a [`Benchmark`] has tasks. A
 //!   [`LabelledMdp`] is a world as a table.
-//! - **Pictures**: a [`Frame`] is drawn as text, SVG or PNG, a [`Walk`] as an animated SVG or GIF.
+//! - **Pictures**: a [`Frame`] is drawn as text, SVG or PNG, a [`Walk`] as an animated SVG or GIF; [`Pixels`] and [`GifFile`] make
+//!   pictures of other things beside them.
 
 mod benchmarks;
 mod draw;
@@ -27,7 +28,9 @@ pub use benchmarks::water::WaterWorld;
 pub use benchmarks::world::BenchmarkWorld;
 pub use draw::animation::Walk;
 pub use draw::frame::Frame;
+pub use draw::gif_file::GifFile;
 pub use draw::palette::Rgb;
+pub use draw::raster::{Coverage, Pixels};
 pub use draw::text::Glyph;
 pub use env::checker::{CheckOptions, Violation, check_environment};
 pub use env::environment::Environment;

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use super::frame::Frame;
+use super::gif_file::GifFile;
 use super::raster::Pixels;
 use super::{scene, svg};
 use crate::env::environment::Environment;
 use crate::env::spec::Cell;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::grid::map::Map;
 use crate::grid::pose::Direction;
 use crate::tasks::task::Task;
@@ -28,8 +29,6 @@ pub struct Walk<'a> {
 const MILLISECONDS_A_STEP: usize = 150;
 /// The number of steps for which the last frame is shown.
 const REST: usize = 8;
-/// How carefully the colours of a frame are chosen if it has more than 256: from 1, the best, to 30.
-const QUALITY: i32 = 10;
 
 impl<'a> Walk<'a> {
     /// The walk that takes these actions from where the world is now, as far as the episode goes.
@@ -104,52 +103,20 @@ impl<'a> Walk<'a> {
     /// The walk as a GIF file, `scale` pixels per cell (from 4 to 256).
     pub fn to_gif(&self, scale: usize) -> Result<Vec<u8>> {
         let room = Pixels::of_room(&self.room(), scale)?;
-        let mut file = Vec::new();
-        self.write_gif(&room, scale, &mut file)
-            .map_err(|error| Error::Picture(error.to_string()))?;
-        Ok(file)
-    }
-
-    /// The first frame is the whole picture, each further one the cells that changed.
-    fn write_gif(
-        &self,
-        room: &Pixels,
-        scale: usize,
-        file: &mut Vec<u8>,
-    ) -> std::result::Result<(), gif::EncodingError> {
-        // No side is longer than 16 bits can say.
-        let (width, height) = (room.width as u16, room.height as u16);
-        let mut encoder = gif::Encoder::new(file, width, height, &[])?;
-        encoder.set_repeat(gif::Repeat::Infinite)?;
-        let mut before: Option<Cell> = None;
-        for (i, (cell, direction)) in self.poses.iter().enumerate() {
+        let picture = |(cell, direction): (Cell, Direction)| {
             let mut picture = room.clone();
-            picture.draw(&scene::agent(*cell, *direction), scale);
-            let changed = match before {
-                None => picture,
-                Some(old) => {
-                    let (left, right) = (old.x.min(cell.x), old.x.max(cell.x) + 1);
-                    let (top, bottom) = (old.y.min(cell.y), old.y.max(cell.y) + 1);
-                    picture.part(left * scale, top * scale, right * scale, bottom * scale)
-                }
-            };
-            let corner = before.map_or(Cell { x: 0, y: 0 }, |old| Cell {
-                x: old.x.min(cell.x),
-                y: old.y.min(cell.y),
-            });
-            let (wide, high) = (changed.width as u16, changed.height as u16);
-            let mut frame = gif::Frame::from_rgb_speed(wide, high, &changed.rgb, QUALITY);
-            (frame.left, frame.top) = ((corner.x * scale) as u16, (corner.y * scale) as u16);
-            let shown = if i + 1 == self.poses.len() {
-                1 + self.rest
-            } else {
-                1
-            };
-            frame.delay = (shown * self.step / 10) as u16;
-            frame.dispose = gif::DisposalMethod::Keep;
-            encoder.write_frame(&frame)?;
-            before = Some(*cell);
+            picture.put_agent(cell, direction, scale);
+            picture
+        };
+        // Nothing is longer than 16 bits can say.
+        let shown = |pose: usize| match pose == self.steps() {
+            true => ((1 + self.rest) * self.step / 10) as u16,
+            false => (self.step / 10) as u16,
+        };
+        let mut file = GifFile::new(picture(self.poses[0]), shown(0))?;
+        for (number, pose) in self.poses.iter().enumerate().skip(1) {
+            file.add(picture(*pose), shown(number))?;
         }
-        Ok(())
+        file.finish()
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod animation;
 pub(crate) mod digits;
 pub(crate) mod frame;
+pub(crate) mod gif_file;
 pub(crate) mod palette;
 pub(crate) mod raster;
 pub(crate) mod scene;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Context, Result};
-use form_env::{Frame, Walk};
+use anyhow::Result;
+use form_env::{Coverage, Frame, GifFile, Pixels, Rgb, Walk};
 use zeno::{Command, Fill, Mask, PathBuilder, Transform};
 
 use super::Recording;
@@ -15,16 +15,6 @@ const STEP: u16 = 15;
 const REST: u16 = 16;
 /// Points of a cell in an SVG file.
 const CELL: f32 = 32.0;
-/// How carefully the colours of a frame are chosen if it has more than 256: from 1, the best, to 30.
-const QUALITY: i32 = 10;
-
-/// Pixels row by row, three bytes each.
-#[derive(Clone, PartialEq)]
-struct Pixels {
-    width: usize,
-    height: usize,
-    rgb: Vec<u8>,
-}
 
 impl Recording {
     /// The first steps of the episode as text: the world at its start, and everything that happened.
@@ -57,44 +47,24 @@ impl Recording {
 
     /// An animated GIF of the first steps, at most this many, `scale` pixels per cell (from 4 to 256).
     pub fn to_gif(&self, scale: usize, most: usize) -> Result<Vec<u8>> {
-        let letters = Letters::new()?;
+        let canvas = self.canvas(scale)?;
         let steps = self.steps().min(most);
-        let mut file = Vec::new();
-        let first = self.pixels(&letters, scale, 0)?;
-        let side =
-            |length: usize| u16::try_from(length).context("the picture is too large for a GIF");
-        let (width, height) = (side(first.width)?, side(first.height)?);
-        let mut encoder = gif::Encoder::new(&mut file, width, height, &[])?;
-        encoder.set_repeat(gif::Repeat::Infinite)?;
-        let mut before: Option<Pixels> = None;
-        for step in 0..=steps {
-            let now = match step {
-                0 => first.clone(),
-                step => self.pixels(&letters, scale, step)?,
-            };
-            let (left, top, part) = match &before {
-                None => (0, 0, now.clone()),
-                Some(before) => now.difference(before),
-            };
-            let (wide, high) = (side(part.width)?, side(part.height)?);
-            let mut frame = gif::Frame::from_rgb_speed(wide, high, &part.rgb, QUALITY);
-            (frame.left, frame.top) = (side(left)?, side(top)?);
-            frame.delay = if step == steps { STEP * REST } else { STEP };
-            frame.dispose = gif::DisposalMethod::Keep;
-            encoder.write_frame(&frame)?;
-            before = Some(now);
+        let shown = |step: usize| if step == steps { STEP * REST } else { STEP };
+        let mut file = GifFile::new(canvas.picture(0), shown(0))?;
+        for step in 1..=steps {
+            file.add(canvas.picture(step), shown(step))?;
         }
-        drop(encoder);
-        Ok(file)
+        Ok(file.finish()?)
     }
 
     /// The end of the episode, or of its first steps, as a PNG file, with the way the agent took.
     pub fn to_png(&self, scale: usize, most: usize) -> Result<Vec<u8>> {
-        let letters = Letters::new()?;
+        let canvas = self.canvas(scale)?;
         let step = self.steps().min(most);
-        let mut pixels = self.pixels(&letters, scale, step)?;
-        pixels.fill(&self.way(step), scale as f32, [200, 40, 30], 150);
-        pixels.to_png()
+        let mut pixels = canvas.picture(step);
+        let place = Transform::scale(scale as f32, scale as f32);
+        cover(&mut pixels, &self.way(step), place, [200, 40, 30], 150);
+        Ok(pixels.to_png()?)
     }
 
     /// An animated SVG of the first steps, at most this many.
@@ -201,50 +171,60 @@ impl Recording {
         path
     }
 
-    /// The picture after a step.
-    fn pixels(&self, letters: &Letters, scale: usize, step: usize) -> Result<Pixels> {
-        let frame = Frame {
-            task: self.start.task(),
-            map: self.start.map(),
-            agent: Some(self.steps[step].place),
-        };
-        let world = frame.to_rgb(scale)?;
-        let room = self.start.task().room();
-        let (wide, high) = (room.width() * scale, room.height() * scale);
+    fn canvas(&self, scale: usize) -> Result<Canvas<'_>> {
+        let map = Frame::of_map(self.start.task(), self.start.map());
+        let room = map.to_pixels(scale)?;
         // The panel is as large beside small cells as beside large ones: it has to be read.
         let panel_scale = (scale as f32 / CELL).max(1.0);
-        let height = (high as f32 / panel_scale).max(LEAST_HEIGHT);
-        let mut pixels = Pixels::new(
-            wide + (WIDTH * panel_scale) as usize,
-            (height * panel_scale) as usize,
-        );
-        let top = (pixels.height - high) / 2;
-        for (row, line) in world.chunks_exact(wide * 3).enumerate() {
-            let at = (top + row) * pixels.width * 3;
-            pixels.rgb[at..at + line.len()].copy_from_slice(line);
-        }
-        let panel = Panel {
+        Ok(Canvas {
             recording: self,
-            letters,
-            height,
-        };
-        for item in panel.items(step) {
-            pixels.draw(&item, letters, wide as f32, panel_scale);
-        }
-        Ok(pixels)
+            letters: Letters::new()?,
+            height: (room.height() as f32 / panel_scale).max(LEAST_HEIGHT),
+            room,
+            scale,
+            panel_scale,
+        })
     }
 }
 
-impl Pixels {
-    fn new(width: usize, height: usize) -> Self {
-        Self {
-            width,
-            height,
-            rgb: PAPER.repeat(width * height),
+/// What all pictures of a recording have in common.
+struct Canvas<'a> {
+    recording: &'a Recording,
+    letters: Letters,
+    /// The room without the agent, and the pixels per cell.
+    room: Pixels,
+    scale: usize,
+    /// The height of the panel in points, and the pixels per point.
+    height: f32,
+    panel_scale: f32,
+}
+
+impl Canvas<'_> {
+    /// The picture after a step.
+    fn picture(&self, step: usize) -> Pixels {
+        let mut world = self.room.clone();
+        let (cell, direction) = self.recording.steps[step].place;
+        world.put_agent(cell, direction, self.scale);
+        let mut pixels = Pixels::filled(
+            world.width() + (WIDTH * self.panel_scale) as usize,
+            (self.height * self.panel_scale) as usize,
+            PAPER,
+        );
+        pixels.put(&world, 0, (pixels.height() - world.height()) / 2);
+        let panel = Panel {
+            recording: self.recording,
+            letters: &self.letters,
+            height: self.height,
+        };
+        for item in panel.items(step) {
+            self.draw(&mut pixels, &item, world.width() as f32);
         }
+        pixels
     }
 
-    fn draw(&mut self, item: &Item, letters: &Letters, left: f32, scale: f32) {
+    fn draw(&self, pixels: &mut Pixels, item: &Item, left: f32) {
+        let scale = self.panel_scale;
+        let place = Transform::scale(scale, scale).then_translate(left, 0.0);
         match item {
             Item::Text {
                 x,
@@ -253,12 +233,11 @@ impl Pixels {
                 colour,
                 text,
             } => {
-                let path = letters.outline(text, [0.0, 0.0]);
+                let path = self.letters.outline(text, [0.0, 0.0]);
                 let place = Transform::scale(*size, *size)
                     .then_translate(*x, *y)
-                    .then_scale(scale, scale)
-                    .then_translate(left, 0.0);
-                self.mask(&path, place, *colour, 255);
+                    .then(&place);
+                cover(pixels, &path, place, *colour, u8::MAX);
             }
             Item::Box {
                 x,
@@ -269,76 +248,25 @@ impl Pixels {
             } => {
                 let mut path: Vec<Command> = Vec::new();
                 path.add_rect([*x, *y], *width, *height);
-                let place = Transform::scale(scale, scale).then_translate(left, 0.0);
-                self.mask(&path, place, *colour, 255);
+                cover(pixels, &path, place, *colour, u8::MAX);
             }
         }
     }
+}
 
-    /// A path in cells, in part transparent.
-    fn fill(&mut self, path: &[Command], scale: f32, colour: [u8; 3], cover: u8) {
-        self.mask(path, Transform::scale(scale, scale), colour, cover);
-    }
-
-    fn mask(&mut self, path: &[Command], place: Transform, colour: [u8; 3], most: u8) {
-        let (mask, at) = Mask::new(path)
-            .style(Fill::NonZero)
-            .transform(Some(place))
-            .render();
-        for (row, covers) in mask.chunks_exact(at.width.max(1) as usize).enumerate() {
-            for (column, cover) in covers.iter().enumerate() {
-                let (x, y) = (at.left + column as i32, at.top + row as i32);
-                let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else {
-                    continue;
-                };
-                if x >= self.width || y >= self.height {
-                    continue;
-                }
-                // In 16 degrees, so that a picture has few colours, as GIF files want it.
-                let cover = (u16::from(*cover) + 8) / 17 * 17 * u16::from(most) / 255;
-                let from = (y * self.width + x) * 3;
-                for (old, new) in self.rgb[from..from + 3].iter_mut().zip(colour) {
-                    let mixed = u16::from(*old) * (255 - cover) + u16::from(new) * cover;
-                    *old = ((mixed + 127) / 255) as u8;
-                }
-            }
-        }
-    }
-
-    /// The smallest rectangle outside which two pictures of the same size are the same, and what is in it; one pixel if they are.
-    fn difference(&self, before: &Self) -> (usize, usize, Self) {
-        let (mut left, mut right, mut top, mut bottom) = (self.width, 0, self.height, 0);
-        for (place, (new, old)) in
-            (self.rgb.chunks_exact(3).zip(before.rgb.chunks_exact(3))).enumerate()
-        {
-            if new != old {
-                let (x, y) = (place % self.width, place / self.width);
-                (left, right) = (left.min(x), right.max(x + 1));
-                (top, bottom) = (top.min(y), bottom.max(y + 1));
-            }
-        }
-        if right == 0 {
-            (left, right, top, bottom) = (0, 1, 0, 1);
-        }
-        let row = |y: usize| &self.rgb[(y * self.width + left) * 3..(y * self.width + right) * 3];
-        let part = Self {
-            width: right - left,
-            height: bottom - top,
-            rgb: (top..bottom).flat_map(row).copied().collect(),
-        };
-        (left, top, part)
-    }
-
-    fn to_png(&self) -> Result<Vec<u8>> {
-        let mut file = Vec::new();
-        let mut encoder = png::Encoder::new(&mut file, self.width as u32, self.height as u32);
-        encoder.set_color(png::ColorType::Rgb);
-        encoder.set_depth(png::BitDepth::Eight);
-        let mut writer = encoder.write_header()?;
-        writer.write_image_data(&self.rgb)?;
-        writer.finish()?;
-        Ok(file)
-    }
+/// Fills a path, at most to this degree of 255.
+fn cover(pixels: &mut Pixels, path: &[Command], place: Transform, colour: Rgb, most: u8) {
+    let (mask, at) = Mask::new(path)
+        .style(Fill::NonZero)
+        .transform(Some(place))
+        .render();
+    let coverage = Coverage {
+        left: at.left,
+        top: at.top,
+        width: at.width as usize,
+        mask: &mask,
+    };
+    pixels.cover(coverage, colour, most);
 }
 
 /// A part of the panel as an element of SVG, with what animates it.
