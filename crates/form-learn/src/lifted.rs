@@ -306,7 +306,7 @@ pub(crate) fn is_replacement(name: &str) -> bool {
 }
 
 /// The sorts of all arguments: union-find over the objects that they share.
-fn sorts(signature: &Signature) -> HashMap<(Name, usize, usize), usize> {
+pub(crate) fn sorts(signature: &Signature) -> HashMap<(Name, usize, usize), usize> {
     let mut places: HashMap<(Name, usize, usize), usize> = HashMap::new();
     let mut parent: Vec<usize> = Vec::new();
     let mut of_object: HashMap<&Name, usize> = HashMap::new();

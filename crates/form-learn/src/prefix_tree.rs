@@ -112,7 +112,10 @@ impl PrefixTree {
         steps: &[ObservationId],
         observations: &[AtomSet],
     ) -> usize {
-        self.grow(0, kind, steps, observations)
+        let path = self.grow(0, kind, steps, observations);
+        let end = path[steps.len()];
+        self.count_stays(kind, steps, path);
+        end
     }
 
     /// Adds a piece of a trace that begins anywhere; the node of its end. What was observed before is not known, so a window may hold
@@ -123,27 +126,49 @@ impl PrefixTree {
         steps: &[ObservationId],
         observations: &[AtomSet],
     ) -> usize {
+        let unseen = self.windows.iter().map(|(mask, _)| mask.clone()).collect();
+        let root = self.add_root(Some, unseen);
+        let path = self.grow(root, kind, steps, observations);
+        path[steps.len()]
+    }
+
+    /// Adds a trace that shares no node with others; its root.
+    pub(crate) fn add_apart(
+        &mut self,
+        kind: Kind,
+        steps: &[ObservationId],
+        observations: &[AtomSet],
+    ) -> usize {
+        let root = self.add_root(|_| None, Vec::new());
+        let path = self.grow(root, kind, steps, observations);
+        self.count_stays(kind, steps, path);
+        root
+    }
+
+    /// Adds a root; for each atom with a window, since when it holds if all its atoms but those `unseen` have been observed.
+    fn add_root(&mut self, since: impl Fn(usize) -> Option<usize>, unseen: Vec<AtomSet>) -> usize {
         let root = self.len();
         self.trie.nodes.push(Node {
             parent: root,
             root,
             observation: 0,
-            since: vec![Some(root); self.windows.len()],
-            unseen: self.windows.iter().map(|(mask, _)| mask.clone()).collect(),
+            since: vec![since(root); self.windows.len()],
+            unseen,
             end: None,
             previous: None,
             stays: 0,
         });
-        self.grow(root, kind, steps, observations)
+        root
     }
 
+    /// Adds the nodes of a trace or piece; its path.
     fn grow(
         &mut self,
         root: usize,
         kind: Kind,
         steps: &[ObservationId],
         observations: &[AtomSet],
-    ) -> usize {
+    ) -> Vec<usize> {
         let mut path = vec![root];
         // Where each observation, and each atom, was last seen.
         let mut last_step = HashMap::new();
@@ -181,13 +206,17 @@ impl PrefixTree {
             });
             path.push(node);
         }
-        let end = path[steps.len()];
-        if kind != Kind::Incomplete && root == 0 {
-            for (node, stays) in path.into_iter().zip(stays(steps)) {
-                let node = self.trie.node(node);
-                node.stays = node.stays.max(stays);
-            }
+        path
+    }
+
+    /// Notes on the path of a trace how many stays the rest of it needs, if it ends.
+    fn count_stays(&mut self, kind: Kind, steps: &[ObservationId], path: Vec<usize>) {
+        if kind == Kind::Incomplete {
+            return;
         }
-        end
+        for (node, stays) in path.into_iter().zip(stays(steps)) {
+            let node = self.trie.node(node);
+            node.stays = node.stays.max(stays);
+        }
     }
 }

@@ -104,18 +104,19 @@ impl Problem {
         strongest
     }
 
-    /// Selects counterexamples for the relaxation: missed ends with the fewest ways to cut them, and short prefixes. The ways of
-    /// each trace are counted once and `known` from then on.
+    /// Selects counterexamples for the relaxation, at most this number of each mistake: missed ends with the fewest ways to cut them, and
+    /// short prefixes. The ways of each trace are counted once and `known` from then on.
     pub(crate) fn select(
         &self,
         mut found: Vec<(Mistake, TracePrefix)>,
+        per_mistake: usize,
         states: usize,
         known: &mut HashMap<usize, f64>,
     ) -> Vec<TracePrefix> {
         select(
             &self.traces,
             &mut found,
-            PER_MISTAKE,
+            per_mistake,
             |prefix| match prefix.kind {
                 Kind::Incomplete => prefix.length as f64,
                 _ if self.options.cyclic => prefix.length as f64,
@@ -183,5 +184,3 @@ impl Problem {
 const SEEDS: usize = 10;
 /// For how many traces of each end the ways are counted.
 const COUNTED: usize = 400;
-/// How many counterexamples of each mistake the relaxation gets at a time.
-const PER_MISTAKE: usize = 4;

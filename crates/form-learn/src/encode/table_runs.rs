@@ -149,17 +149,31 @@ impl TableRuns {
         self.stay_at_known_observations(solver, tree, node);
     }
 
+    /// Begins the run on a trace that is [apart](PrefixTree::add_apart), if this literal holds; if not, it is in no state.
+    pub(super) fn begin(&mut self, solver: &mut Solver, stays: usize, begun: Lit) {
+        let mut states = vec![FALSE; self.shape.states + 2];
+        let mut at_least = vec![FALSE; self.shape.states + 1];
+        (states[0], at_least[0]) = (begun, begun);
+        if stays > self.shape.states {
+            solver.add(&[-begun]);
+        }
+        self.states.push(states);
+        self.at_least.push(at_least);
+        self.stays.push(stays);
+    }
+
     /// The variables of a node: its state in both encodings.
     fn add_positions(&mut self, solver: &mut Solver, tree: &PrefixTree, node: usize) {
         let inner = self.shape.states;
         let mut states = vec![FALSE; inner + 2];
         let mut at_least = vec![FALSE; inner + 1];
+        let begun = self.at_least[tree.node(node).root][0];
         match tree.node(node).end {
-            Some(Kind::DeadEnd) => states[self.shape.reject()] = TRUE,
-            Some(_) => states[self.shape.accept()] = TRUE,
+            Some(Kind::DeadEnd) => states[self.shape.reject()] = begun,
+            Some(_) => states[self.shape.accept()] = begun,
             None => {
                 let before = &self.at_least[tree.node(node).parent];
-                at_least[0] = TRUE;
+                at_least[0] = begun;
                 for k in 1..inner {
                     if k <= self.highest(node) {
                         at_least[k] = solver.fresh_absent();

@@ -10,6 +10,7 @@ mod search;
 mod shortest;
 mod soft_cegis;
 mod suspects;
+mod tables;
 mod tolerance;
 mod tolerant_outcome;
 
@@ -91,6 +92,7 @@ impl Learner {
         search_for: impl FnOnce(&mut Search<'_>) -> Result<(), StopReason>,
     ) -> Result<TolerantOutcome> {
         let problem = self.problem();
+        problem.traces.expect_one_mode()?;
         // If there were too many atoms, the vocabulary is empty.
         if problem.vocabulary.is_empty() && !problem.signature.is_empty() {
             vocabulary(&problem.signature, &problem.options)?;

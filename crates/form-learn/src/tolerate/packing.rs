@@ -4,9 +4,9 @@
 //! the right one (sample consensus; Fischler, Bolles 1981). So the machines of some samples are replayed on all traces, and the best is kept.
 //!
 //! *Packing*: traces that this machine misjudges are likely to be wrong. With each of them come a few traces that it judges rightly,
-//! such that no machine is consistent with all of these: a core. It is found by the loop of candidates and counterexamples, with a solver of its
-//! own for each suspect. Cores that share no trace add up. A search that assumes all traces at once finds cores with several wrong ones in
-//! them, of which only one counts.
+//! such that no machine is consistent with all of these: a core. It is found with [tables](Tables), and where these do not suffice by the
+//! loop of candidates and counterexamples, with a solver of its own for each suspect. Cores that share no trace add up. A search that assumes
+//! all traces at once finds cores with several wrong ones in them, of which only one counts.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use form_core::Kind;
 
 use super::soft_cegis::{SoftCegis, weight_of};
+use super::tables::Tables;
 use crate::budget::Budget;
 use crate::counterexamples::mistakes;
 use crate::cuts;
@@ -45,6 +46,8 @@ impl SoftCegis {
                 self.consider(problem, learnt, &mut guide);
             }
         }
+        // Made for the first suspect; no longer asked once they have shown no core for several.
+        let (mut tables, mut in_vain) = (None, 0);
         let mut tried = BTreeSet::new();
         while let Some((weight, best)) = &guide {
             if self.lower >= *weight || self.lower > tolerated || budget.check().is_none() {
@@ -61,9 +64,22 @@ impl SoftCegis {
             let right: BTreeSet<usize> = (0..problem.traces.len())
                 .filter(|trace| !wrong.contains(trace) && is_free(trace))
                 .collect();
-            match self.apart(problem, budget, |alone| {
-                alone.core_of(problem, suspect, &right)
-            }) {
+            let small = match in_vain < IN_VAIN {
+                true => {
+                    let states = self.states();
+                    let tables = tables.get_or_insert_with(|| Tables::new(problem, states, budget));
+                    self.small_core(problem, tables, suspect, &right)
+                }
+                false => None,
+            };
+            in_vain += usize::from(small.is_none());
+            let verdict = match small {
+                Some(core) => Some(Verdict::Core(core)),
+                None => self.apart(problem, budget, |alone| {
+                    alone.core_of(problem, suspect, &right)
+                }),
+            };
+            match verdict {
                 // There is no machine at all, whatever the traces.
                 Some(Verdict::Core(core)) if core.is_empty() => return,
                 Some(Verdict::Core(core)) => {
@@ -79,6 +95,22 @@ impl SoftCegis {
                 }
             }
         }
+    }
+
+    /// A core of a suspect and others of these traces, if tables show one.
+    fn small_core(
+        &mut self,
+        problem: &Problem,
+        tables: &mut Option<Tables>,
+        suspect: usize,
+        others: &BTreeSet<usize>,
+    ) -> Option<Vec<TracePrefix>> {
+        let tables = tables.as_mut()?;
+        let before = tables.calls;
+        let core = tables.core_of(problem, suspect, others);
+        self.packing_calls += tables.calls - before;
+        let whole = |trace| problem.traces.whole(trace);
+        Some(core?.into_iter().map(whole).collect())
     }
 
     /// The weight of a trace that is in no core yet.
@@ -133,7 +165,7 @@ impl SoftCegis {
     }
 
     /// The assumption that a machine is right about a trace.
-    fn right(&mut self, problem: &Problem, trace: usize) -> Lit {
+    pub(super) fn right(&mut self, problem: &Problem, trace: usize) -> Lit {
         self.encode(problem, &problem.traces.whole(trace));
         -self.misjudged[&trace]
     }
@@ -206,3 +238,5 @@ const MOST_SAMPLES: usize = 24;
 const EXTRA_COST: usize = 6;
 /// The conflicts of one call.
 const CONFLICTS: i32 = 5000;
+/// The number of suspects for which tables may show no core before only guards are asked.
+const IN_VAIN: usize = 4;

@@ -66,7 +66,13 @@ impl Search<'_> {
             (LearnOutcome::Minimal(_), Some(None)) => OtherSuspects::None,
             _ => OtherSuspects::Unknown,
         };
+        let kinds = self.problem.traces.from(0);
+        let missed =
+            |one: &&Suspect| kinds[one.trace].0 == Kind::Goal && one.expected != Kind::Goal;
+        let missed = suspects.iter().filter(missed).count();
+        let goals = kinds.iter().filter(|(kind, _)| *kind == Kind::Goal).count();
         Ok(TolerantOutcome {
+            accepts_no_goal: outcome.learnt().is_some() && goals > 0 && missed == goals,
             tolerated: tolerated.unwrap_or(0).max(match outcome {
                 LearnOutcome::Minimal(_) => misjudged,
                 _ => 0,

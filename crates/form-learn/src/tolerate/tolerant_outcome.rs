@@ -21,6 +21,8 @@ pub struct TolerantOutcome {
     pub others: OtherSuspects,
     /// Their number, duplicates counted.
     pub misjudged: u64,
+    /// Whether there are goal traces, and the machine accepts none of them.
+    pub accepts_no_goal: bool,
     /// How many were tolerated; for [`Tolerance::Auto`] the number that was chosen.
     pub tolerated: u64,
     /// The effort per number of states.
@@ -45,22 +47,24 @@ impl TolerantOutcome {
         }
     }
 
-    /// What is wrong with a machine without edges, which tells no trace from another: too many traces are tolerated, or there are too few of
-    /// them for [`Tolerance::Auto`]. `one` is the tolerance of one trace as the user writes it.
+    /// What is wrong with a machine that accepts no goal trace, or that has no edges and tells no trace from another: too many traces are
+    /// tolerated, or there are too few of them for [`Tolerance::Auto`]. `one` is the tolerance of one trace as the user writes it.
     pub fn warning(&self, one: &str) -> Option<String> {
         let learnt = self.outcome.learnt()?;
-        if self.misjudged == 0 || !learnt.machine.edges().is_empty() {
-            return None;
-        }
+        let what = match (learnt.machine.edges().is_empty(), self.accepts_no_goal) {
+            (true, _) if self.misjudged > 0 => {
+                "the machine has no edges and misjudges all traces that are over"
+            }
+            (false, true) => "the machine accepts none of the goal traces",
+            _ => return None,
+        };
         let why = match self.by_description() {
             true => format!(
                 "there are too few traces for `auto`, or their atoms do not tell how they end; tolerate a number, such as {one}"
             ),
             false => "that is no more than tolerated; tolerate fewer".to_owned(),
         };
-        Some(format!(
-            "the machine has no edges and misjudges all traces that are over: {why}"
-        ))
+        Some(format!("{what}: {why}"))
     }
 }
 

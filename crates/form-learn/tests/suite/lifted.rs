@@ -1,7 +1,9 @@
 //! Traces with objects of their own: the learnt machine judges each trace rightly over the objects of that trace.
 
 use form_core::{Kind, Machine, Signature, Trace};
-use form_learn::{LearnOutcome, Learner, Lifting, Limits, Options, shared_constants, unlift};
+use form_learn::{
+    LearnOutcome, Learner, Lifting, Limits, Options, OwnObjects, shared_constants, unlift,
+};
 
 use super::problems::{Random, labelled};
 
@@ -89,6 +91,16 @@ fn forall_ranges_over_the_objects_of_each_trace() {
         // The evaluator, over the signature of each trace.
         for (own, trace) in &own {
             let bound = machine.bind(own).unwrap();
+            assert_eq!(trace.disagreement(&bound), None, "{machine}");
+        }
+        // And over one signature, where each trace is judged by the objects in it.
+        let objects = OwnObjects::new(&signature);
+        let bound = machine.bind(objects.signature()).unwrap();
+        for (own, trace) in &own {
+            let step = |step| objects.signature().observation(own.texts(step)).unwrap();
+            let steps: Vec<_> = trace.steps().iter().map(step).collect();
+            let own = objects.of(&steps);
+            let trace = Trace::new(trace.kind(), steps).with_signature(own);
             assert_eq!(trace.disagreement(&bound), None, "{machine}");
         }
         // As small as the machine that made them.

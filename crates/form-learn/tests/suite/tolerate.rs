@@ -122,6 +122,32 @@ fn all_levels(problem: &Problem, states: usize) -> TolerantOutcome {
     outcome
 }
 
+/// Cores are found with tables, or without the relaxation by machines alone: the fewest misjudged traces are the same, and so is the machine.
+#[test]
+fn without_tables_the_same_machine_misjudges_as_few() {
+    let mut nonzero = 0;
+    for seed in 0..60 {
+        let mut problem = larger_problem(seed).0;
+        flip(&mut problem, &mut Random::new(seed), 2);
+        let states = problem.max_states.min(2);
+        let with = all_levels(&problem, states);
+        problem.options.techniques.relaxation = false;
+        let without = all_levels(&problem, states);
+        let fewest = |outcome: &TolerantOutcome| -> Vec<u64> {
+            let levels = outcome.levels.iter();
+            levels.map(|level| level.fewest_misjudged).collect()
+        };
+        assert_eq!(fewest(&with), fewest(&without), "seed {seed}");
+        let machine = |outcome: &TolerantOutcome| {
+            let learnt = outcome.outcome.learnt();
+            learnt.map(|learnt| learnt.machine.to_string())
+        };
+        assert_eq!(machine(&with), machine(&without), "seed {seed}");
+        nonzero += usize::from(with.misjudged > 0);
+    }
+    assert!(nonzero > 20, "{nonzero}");
+}
+
 /// The size of the learnt machine that misjudges this number of traces with this number of states.
 fn size_of(problem: &Problem, tolerated: u64, states: usize) -> usize {
     let outcome = tolerant(problem, tolerated, states);

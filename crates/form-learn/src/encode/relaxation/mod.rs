@@ -7,6 +7,7 @@
 //!
 //! The runs are those of [`TableRuns`].
 
+mod apart;
 mod edges;
 mod letters;
 mod table;
@@ -62,9 +63,25 @@ impl Relaxation {
     /// The relaxed problem, if the options allow one. `None` if not, or if a limit is reached meanwhile.
     pub(crate) fn new(problem: &Problem, states: usize, budget: &Budget) -> Option<Self> {
         let shape = problem.shape(states);
-        if !shape.options.techniques.relaxation {
+        if !shape.options.techniques.relaxation || !shape.has_tables() {
             return None;
         }
+        let tree = match shape.has_pieces() {
+            true => seeds(problem, states),
+            false => problem.strongest_seeds(states, budget),
+        };
+        let letters = Alphabet::new(problem).map(|alphabet| Letters::new(problem, alphabet));
+        Self::with(problem, shape, tree, letters, budget)
+    }
+
+    /// The relaxed problem that begins with these traces.
+    fn with(
+        problem: &Problem,
+        shape: Shape,
+        tree: PrefixTree,
+        letters: Option<Letters>,
+        budget: &Budget,
+    ) -> Option<Self> {
         let runs = TableRuns::for_refutations(&shape)?;
         let masks = |forall: bool| -> Vec<AtomSet> {
             (problem.vocabulary.iter())
@@ -72,11 +89,6 @@ impl Relaxation {
                 .map(|atom| atom.mask.clone())
                 .collect()
         };
-        let tree = match shape.has_pieces() {
-            true => seeds(problem, states),
-            false => problem.strongest_seeds(states, budget),
-        };
-        let letters = Alphabet::new(problem).map(|alphabet| Letters::new(problem, alphabet));
         // Where tables are answers, the numbers of their states matter.
         let by_visits = shape.has_pieces() && letters.is_none();
         let mut relaxation = Self {
@@ -175,7 +187,7 @@ impl Relaxation {
             }
             return;
         }
-        let found = problem.select(found, self.shape.states, &mut self.cuts);
+        let found = problem.select(found, PER_MISTAKE, self.shape.states, &mut self.cuts);
         self.counterexamples += found.len();
         for counterexample in &found {
             problem.plant(&mut self.tree, counterexample);
@@ -218,3 +230,6 @@ impl Relaxation {
         table
     }
 }
+
+/// How many counterexamples of each mistake are added at a time.
+const PER_MISTAKE: usize = 4;
