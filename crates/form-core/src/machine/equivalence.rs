@@ -4,7 +4,7 @@
 //! the observed atoms that matter there, and the last observation where repeating it would matter: a compressed trace never
 //! repeats one. Where every step counts, traces are not compressed.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::bound::BoundMachine;
 use super::machine::{MachineStatus, StateId};
@@ -19,9 +19,9 @@ use crate::logic::atom_set::AtomSet;
 pub enum Comparison {
     /// They behave alike on every trace over the observations.
     Equivalent {
-        /// How many different observations were tried.
+        /// How many different observations were tried; 0 for machines that are the same but for the names of their states.
         observations: usize,
-        /// How many pairs of runs were explored.
+        /// How many pairs of runs were explored; 0 for such machines.
         pairs: usize,
     },
     /// A shortest trace on which they differ, at its last observation.
@@ -90,6 +90,12 @@ pub fn compare(
         &format!("machine {}", first.machine().name()),
         &format!("machine {}", second.machine().name()),
     )?;
+    if are_same(first, second, options.rewards) {
+        return Ok(Comparison::Equivalent {
+            observations: 0,
+            pairs: 0,
+        });
+    }
     let relevant = first.relevant_atoms().union(&second.relevant_atoms());
     let observations = options
         .observations
@@ -152,6 +158,34 @@ pub fn compare(
         observations: observations.len(),
         pairs: pairs.len(),
     })
+}
+
+/// Whether two machines are the same but for the names of their states: from the initial ones on, the same edges in the same order lead
+/// to states of the same status. That takes no search, however many atoms there are.
+fn are_same(first: &BoundMachine, second: &BoundMachine, rewards: bool) -> bool {
+    let (one, other) = (first.machine(), second.machine());
+    let mut partners: HashMap<StateId, StateId> = HashMap::new();
+    let mut open = vec![(one.initial(), other.initial())];
+    while let Some((a, b)) = open.pop() {
+        match partners.insert(a, b) {
+            Some(known) if known == b => continue,
+            Some(_) => return false,
+            None => {}
+        }
+        let (edges, others) = (first.outgoing(a), second.outgoing(b));
+        if one.status(a) != other.status(b) || edges.len() != others.len() {
+            return false;
+        }
+        for (edge, like) in edges.iter().zip(others) {
+            let (to, of) = (one.edge(*edge), other.edge(*like));
+            let pay = !rewards || one.reward(*edge) == other.reward(*like);
+            if to.formula != of.formula || !pay {
+                return false;
+            }
+            open.push((to.to, of.to));
+        }
+    }
+    first.own_signature() == second.own_signature()
 }
 
 fn step_both(
@@ -262,6 +296,42 @@ mod tests {
             let trace = different(edges, &paid, &["p(a)", "q", "r"], observations).unwrap();
             assert_eq!(trace, ["{q}", "{r}"]);
         }
+    }
+
+    /// Machines that are the same but for the names of their states are equivalent over any number of atoms; others are compared.
+    #[test]
+    fn the_same_machine_needs_no_search() {
+        let atoms: Vec<String> = (0..40).map(|i| format!("p(o{i})")).collect();
+        let signature = Signature::parse(&atoms).unwrap();
+        let bind = |edges: &str| {
+            let text = format!("initial s\naccept acc\nreject rej\n{edges}");
+            text.parse::<Machine>().unwrap().bind(&signature).unwrap()
+        };
+        let compared = |a: &str, b: &str, rewards| {
+            let options = CompareOptions {
+                rewards,
+                ..CompareOptions::default()
+            };
+            compare(&bind(a), &bind(b), &options).ok()
+        };
+        let machine = "s -> u : forall X. p(X)\nu -> s : p(o1)\nu -> acc : p(o2)";
+        let renamed = "v -> s : p(o1)\ns -> v : forall X. p(X)\nv -> acc : p(o2)";
+        let same = Some(Comparison::Equivalent {
+            observations: 0,
+            pairs: 0,
+        });
+        assert_eq!(compared(machine, renamed, true), same);
+        // Another order of the edges of a state, another target or reward is not the same.
+        for other in [
+            "s -> u : forall X. p(X)\nu -> acc : p(o2)\nu -> s : p(o1)",
+            "s -> u : forall X. p(X)\nu -> s : p(o1)\nu -> rej : p(o2)",
+            "s -> u : forall X. p(X)\nu -> v : p(o1)\nu -> acc : p(o2)",
+            "s -> u : forall X. p(X) => 0.5\nu -> s : p(o1)\nu -> acc : p(o2)",
+        ] {
+            assert_ne!(compared(machine, other, true), same, "{other}");
+        }
+        let paid = machine.replace("p(X)", "p(X) => 0.5");
+        assert_eq!(compared(machine, &paid, false), same);
     }
 
     #[test]

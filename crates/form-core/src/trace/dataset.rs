@@ -140,6 +140,16 @@ impl Dataset {
         &self.duplicates
     }
 
+    /// All traces as they were added, duplicates too: the origin of each and its number among the distinct ones, by origin.
+    pub fn occurrences(&self) -> Vec<(Origin, usize)> {
+        let distinct = self.traces.iter().enumerate();
+        let mut all: Vec<(Origin, usize)> = distinct.map(|(i, (origin, _))| (*origin, i)).collect();
+        let numbers: HashMap<Origin, usize> = all.iter().copied().collect();
+        all.extend((self.duplicates.iter()).map(|(first, again)| (*again, numbers[first])));
+        all.sort_by_key(|(origin, _)| *origin);
+        all
+    }
+
     /// The observations of files that do not count.
     pub fn dropped(&self) -> Dropped {
         self.dropped
@@ -282,6 +292,9 @@ mod tests {
             .map(|(a, b)| lines(*a, *b))
             .collect();
         assert_eq!(duplicates, [(1, 3)]);
+        let occurrences = data.occurrences().into_iter();
+        let occurrences: Vec<_> = occurrences.map(|(origin, i)| (origin.line, i)).collect();
+        assert_eq!(occurrences, [(1, 0), (2, 1), (3, 0), (4, 2), (5, 3)]);
         let (empty, repeated) = (1, 2);
         assert_eq!(data.dropped(), Dropped { empty, repeated });
         let found: Vec<_> = data

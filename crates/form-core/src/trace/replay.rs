@@ -56,12 +56,30 @@ pub struct Counterexample {
 impl Replay {
     /// Replays the machine on every trace of a file and adds the results to those so far.
     pub fn add(&mut self, machine: &BoundMachine, file: TraceFile) -> Result<()> {
+        self.add_within(machine, file, &|_| None)
+    }
+
+    /// As [`add`](Self::add), where `own` says from a trace's observations which atoms can be observed in it, unless the trace brings
+    /// these itself: see [`BoundMachine::within`].
+    pub fn add_within(
+        &mut self,
+        machine: &BoundMachine,
+        file: TraceFile,
+        own: &(impl Fn(&[AtomSet]) -> Option<AtomSet> + Sync),
+    ) -> Result<()> {
         let name: Arc<str> = file.name().into();
         let mode = machine.machine().step_mode();
         let what = format!("machine {}", machine.machine().name());
         file.with_mode(mode, &what)?.for_each_block(
             machine.signature(),
-            |replay: &mut Self, seen| replay.visit(machine, &name, seen),
+            |replay: &mut Self, seen| match seen.own {
+                Some(_) => replay.visit(machine, &name, seen),
+                None => {
+                    let own = own(seen.steps);
+                    let own = own.as_ref();
+                    replay.visit(machine, &name, ParsedTrace { own, ..seen });
+                }
+            },
             |part| self.merge(part),
         )
     }

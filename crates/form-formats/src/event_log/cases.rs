@@ -99,6 +99,12 @@ impl<'a> Cases<'a> {
             let quoted: Vec<String> = list.take(20).map(|one| format!("`{one}`")).collect();
             quoted.join(", ")
         };
+        let (goal, dead_end) = (&self.options.goal, &self.options.dead_end);
+        if let Some(both) = goal.iter().find(|one| dead_end.contains(one)) {
+            return Err(format!(
+                "the outcome `{both}` is to mean a goal and a dead end: name it for one of them"
+            ));
+        }
         for (means_goal, wanted) in [(true, &self.options.goal), (false, &self.options.dead_end)] {
             if wanted.is_empty() || wanted.iter().any(|one| found.contains(one.as_str())) {
                 continue;

@@ -19,13 +19,20 @@ pub fn read_csv_log(name: &str, text: &[u8], options: &EventLogOptions) -> Resul
             .position(|header| header == wanted)
             .ok_or_else(|| {
                 let known: Vec<&str> = headers.iter().collect();
-                fault(
-                    1,
-                    format!(
-                        "no column is called `{wanted}`; there are {}",
-                        known.join(", ")
-                    ),
-                )
+                let known = known.join(", ");
+                let problem = format!("no column is called `{wanted}`; there are {known}");
+                // One column whose name looks like several.
+                let other = [";", "\t", "|"].into_iter();
+                let separator = other
+                    .filter(|_| headers.len() == 1)
+                    .find(|one| known.contains(one));
+                let hint = match separator {
+                    None => "",
+                    Some("\t") => ": columns are separated by commas, and here by tabs",
+                    Some(";") => ": columns are separated by commas, and here by `;`",
+                    Some(_) => ": columns are separated by commas, and here by `|`",
+                };
+                fault(1, problem + hint)
             })
     };
     let (case, activity) = (column(&options.case)?, column(&options.activity)?);
@@ -103,6 +110,11 @@ mod tests {
         let csv = |text: &str| read_csv_log("l.csv", text.as_bytes(), &options()).unwrap_err();
         let missing = csv("case,order,outcome\n").to_string();
         assert!(missing.starts_with("l.csv:1:1: no column is called `activity`; there are case"));
+        let separator = csv("case;activity;order;outcome\n1;pay;o;\n").to_string();
+        assert!(
+            separator.ends_with("separated by commas, and here by `;`"),
+            "{separator}"
+        );
         let empty = csv("case,activity,order,outcome\n1,pay,o,\n1,,o,\n");
         assert_eq!(empty.position(), Some((3, 1)), "{empty}");
         let short = csv("case,activity,order,outcome\n1,pay\n");
