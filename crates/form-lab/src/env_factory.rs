@@ -8,6 +8,7 @@ use form_env::{Copies, Environment, GridWorlds, Maps, Shortest, Split, Task, Wor
 
 use crate::blind_spots::{BlindSpot, blind_spots};
 use crate::config::{RunConfig, is_task_file};
+use crate::ground_truth;
 
 /// Makes the worlds of a run.
 pub trait EnvFactory: Sync {
@@ -44,6 +45,13 @@ pub trait EnvFactory: Sync {
     fn blind_spots(&self, machine: &Machine) -> Vec<BlindSpot> {
         let _ = machine;
         Vec::new()
+    }
+
+    /// A shortest trace on which a machine differs from the ground truth in what can be observed; empty if they are equivalent, and none
+    /// if that is not known.
+    fn difference(&self, machine: &Machine) -> Option<Vec<String>> {
+        let _ = machine;
+        None
     }
 
     /// The text of the task file, which a run keeps in its folder; none for built-in tasks.
@@ -138,6 +146,10 @@ impl EnvFactory for GridEnvFactory {
 
     fn blind_spots(&self, machine: &Machine) -> Vec<BlindSpot> {
         blind_spots(&self.config, &self.task, machine)
+    }
+
+    fn difference(&self, machine: &Machine) -> Option<Vec<String>> {
+        ground_truth::difference(&self.task, machine)
     }
 
     fn task_file(&self) -> Option<String> {

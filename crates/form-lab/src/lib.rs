@@ -20,6 +20,10 @@
 //! for (key, value) in [("iterations", "2"), ("worlds", "8"), ("ppo.train_batch", "256"), ("ppo.minibatch", "64")] {
 //!     config.set(key, value)?;
 //! }
+//! // Policies that have learnt nothing take all steps that an episode may have.
+//! for (key, value) in [("evaluation.episodes", "2"), ("evaluation.final_episodes", "2")] {
+//!     config.set(key, value)?;
+//! }
 //! let envs = GridEnvFactory::new(&config)?;
 //! let mut session = Session::begin(config, envs, &path, Default::default())?;
 //! session.run(&mut Display::quiet())?;
@@ -34,9 +38,11 @@ mod blind_spots;
 mod config;
 mod display;
 mod env_factory;
+mod error_message;
 mod evaluate;
 mod explore;
 mod game_setup;
+mod ground_truth;
 mod letters;
 mod metrics;
 mod play_callback;
@@ -55,6 +61,7 @@ pub use blind_spots::BlindSpot;
 pub use config::{Method, Preset, Retrain, RunConfig};
 pub use display::{Display, PlayDisplay};
 pub use env_factory::{CopiesEnvFactory, EnvFactory, GridEnvFactory};
+pub use error_message::message;
 pub use evaluate::{Evaluation, EvaluationPlan, Failures, evaluate, evaluate_with, play};
 pub use letters::Letters;
 pub use metrics::{MetricsRow, PoliciesRow, TimingsRow, read_rows};

@@ -127,7 +127,7 @@ impl RunConfig {
         };
         place.insert(name.to_owned(), value);
         let changed = toml::Value::Table(table).try_into::<Self>();
-        *self = changed.map_err(|error| anyhow::anyhow!("{key}: {}", error.message()))?;
+        *self = changed.map_err(|error| anyhow::anyhow!("{key}: {}", in_words(error.message())))?;
         Ok(())
     }
 
@@ -143,7 +143,9 @@ impl RunConfig {
 
     /// Parses the text of a `config.toml`; errors name `path`.
     pub fn from_toml(text: &str, path: &Path) -> Result<Self> {
-        let config: Self = toml::from_str(text).with_context(|| format!("{}", path.display()))?;
+        let config: Self = toml::from_str(text)
+            .map_err(|error| anyhow::anyhow!(in_words(&error.to_string())))
+            .with_context(|| format!("{}", path.display()))?;
         config
             .check()
             .with_context(|| format!("{}", path.display()))?;
@@ -224,6 +226,22 @@ const OPTIONAL: [&str; 7] = [
     "learning.counts",
     "learning.joins",
 ];
+
+/// What serde expected, without the names of Rust's types.
+fn in_words(message: &str) -> String {
+    [
+        ("expected usize", "expected a whole number, 0 or more"),
+        ("expected u64", "expected a whole number, 0 or more"),
+        ("expected u32", "expected a whole number, 0 or more"),
+        ("expected f64", "expected a number"),
+        ("expected f32", "expected a number"),
+        ("expected a sequence", "expected a list"),
+    ]
+    .iter()
+    .fold(message.to_owned(), |message, (rust, words)| {
+        message.replace(rust, words)
+    })
+}
 
 /// Collects the values of a table by their full keys.
 fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String>) {

@@ -19,6 +19,7 @@ use super::links::{self, From};
 use super::reading::UNFINISHED;
 use super::{page, page_data, reading, title};
 use crate::atomic_files::read_bytes;
+use crate::error_message::message;
 use crate::play_callback::PlayCallback;
 use crate::report::Showing;
 use crate::run::RunFolder;
@@ -201,7 +202,7 @@ impl Responder {
                 .and_then(|data| Ok(Reply::new("application/json", page::json(data)?))),
             path => self.file(path),
         };
-        made.unwrap_or_else(|error| Reply::refusal(500, &format!("{error:#}")))
+        made.unwrap_or_else(|error| Reply::refusal(500, &message(&error)))
     }
 
     /// The current data.

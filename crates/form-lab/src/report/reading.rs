@@ -13,6 +13,7 @@ use super::replays::{self, Showing};
 use crate::atomic_files::{open_file, read_text};
 use crate::config::{RunConfig, is_task_file};
 use crate::display::counted;
+use crate::error_message::message;
 use crate::metrics::{MetricsRow, PoliciesRow, Row, TimingsRow, read_good_rows};
 use crate::play_callback::PlayCallback;
 use crate::run::RunFolder;
@@ -50,6 +51,13 @@ pub(super) fn run(
     let timings: Vec<TimingsRow> = rows(&mut run, &folder.timings());
     let policies: Vec<PoliciesRow> = rows(&mut run, &folder.policies());
     let (traces, signature) = read_traces(&mut run, &folder);
+    note_emptied(
+        &mut run,
+        &folder,
+        (&metrics, &timings, &policies),
+        traces.len(),
+        result.as_ref(),
+    );
     let mut machines = read_machines(&mut run, &folder);
     if machines.is_empty() {
         machines.extend(result.as_ref().and_then(last_machine));
@@ -91,7 +99,7 @@ pub(super) fn run(
         match played {
             Ok(true) => {}
             Ok(false) => return Ok(None),
-            Err(error) => run.notes.push(format!("no replays: {error:#}")),
+            Err(error) => run.notes.push(format!("no replays: {}", message(&error))),
         }
     }
     run.files = links::files(path, page);
@@ -125,9 +133,7 @@ fn missing(folder: &RunFolder) -> Option<String> {
 
 /// The value, or the error as a note.
 fn or_note<T>(run: &mut RunData, result: Result<T>) -> Option<T> {
-    result
-        .map_err(|error| run.notes.push(format!("{error:#}")))
-        .ok()
+    result.map_err(|error| run.notes.push(message(&error))).ok()
 }
 
 fn read_config(run: &mut RunData, folder: &RunFolder) -> Option<RunConfig> {
@@ -149,7 +155,7 @@ fn rows<R: Row>(run: &mut RunData, path: &Path) -> Vec<R> {
         return Vec::new();
     }
     let (mut rows, problem) = read_good_rows::<R>(path);
-    run.notes.extend(problem.map(|error| format!("{error:#}")));
+    run.notes.extend(problem.map(|error| message(&error)));
     let sorted = 1
         + (rows.windows(2))
             .position(|pair| pair[1].iteration() < pair[0].iteration())
@@ -185,6 +191,45 @@ fn note_gaps(run: &mut RunData, metrics: &[MetricsRow], result: Option<&RunResul
             result.iterations
         );
         run.notes.push(note);
+    }
+}
+
+/// Notes the tables and the traces that have nothing in them, although other files of the run say that they should.
+fn note_emptied(
+    run: &mut RunData,
+    folder: &RunFolder,
+    (metrics, timings, policies): (&[MetricsRow], &[TimingsRow], &[PoliciesRow]),
+    traces: usize,
+    result: Option<&RunResult>,
+) {
+    let iterations = [
+        metrics.last().map(Row::iteration),
+        timings.last().map(Row::iteration),
+        policies.last().map(Row::iteration),
+        result.map(|result| result.iterations),
+    ];
+    let iterations = iterations.into_iter().flatten().max().unwrap_or(0);
+    let made =
+        (iterations > 0).then(|| format!("the run made {}", counted(iterations, "iteration")));
+    let updated = timings.iter().any(|row| row.update_seconds > 0.0);
+    let updated = updated.then(|| "timings.csv has updates of policies".to_owned());
+    let kept = (result.map(|result| result.traces)).or(metrics.last().map(|row| row.traces));
+    let kept = kept.filter(|kept| *kept > 0);
+    let kept = kept.map(|kept| format!("the run kept {}", counted(kept, "trace")));
+    // The result says already where the metrics should end.
+    let of_metrics = made.clone().filter(|_| result.is_none());
+    for (path, what, is_empty, why) in [
+        (folder.metrics(), "rows", metrics.is_empty(), of_metrics),
+        (folder.timings(), "rows", timings.is_empty(), made),
+        (folder.policies(), "rows", policies.is_empty(), updated),
+        (folder.traces(), "traces", traces == 0, kept),
+    ] {
+        let name = path.display().to_string();
+        // A file that is missing or cannot be read has a note of its own.
+        let is_noted = run.notes.iter().any(|note| note.starts_with(&name));
+        if let Some(why) = why.filter(|_| is_empty && path.exists() && !is_noted) {
+            run.notes.push(format!("{name} has no {what}, and {why}"));
+        }
     }
 }
 

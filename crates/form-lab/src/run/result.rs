@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use form_env::Worlds;
 use form_rl::AssignmentMode;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,7 @@ use crate::atomic_files::{read_text, write_atomically};
 use crate::config::{Method, Preset};
 use crate::env_factory::EnvFactory;
 use crate::evaluate::Evaluation;
+use crate::ground_truth::{difference_remark, no_machine_hint};
 use crate::train::{StopCause, Trainer};
 
 /// The result of a run.
@@ -59,6 +61,12 @@ pub struct RunResult {
     pub learning_seconds: f64,
     /// Seconds of the learner for the last machine.
     pub last_learning_seconds: Option<f64>,
+    /// Whether the learnt machine and that of the task agree on what can be observed; none if that is not known.
+    #[serde(default)]
+    pub equivalent: Option<bool>,
+    /// If they do not: where they part, and the settings that the task's machine needs.
+    #[serde(default)]
+    pub difference: Option<String>,
     /// The final evaluation; none in results of version 0.1.
     #[serde(default)]
     pub evaluation: Option<Evaluation>,
@@ -76,9 +84,22 @@ impl RunResult {
     ) -> Self {
         let (config, state, machine) = (trainer.config(), trainer.state(), trainer.machine());
         let knows_one = config.method.assignment_mode() != AssignmentMode::Unaided;
+        let (truth, varied) = (
+            trainer.envs().truth(),
+            trainer.game().worlds().shared_signature().is_some(),
+        );
+        let has_learnt = config.method.learns_machine() && state.relearnings > 0;
+        let parts = (has_learnt.then(|| trainer.envs().difference(machine))).flatten();
+        let trace = (parts.as_ref()).filter(|trace| !trace.is_empty());
+        let difference =
+            trace.map(|trace| difference_remark(config, truth, varied, &trace.join("; ")));
+        let has_none = matches!(cause, StopCause::NoMachine(_));
+        let hint = has_none
+            .then(|| no_machine_hint(config, truth, varied))
+            .flatten();
         Self {
             ending: cause.as_str().to_owned(),
-            message: cause.to_string(),
+            message: hint.map_or_else(|| cause.to_string(), |hint| format!("{cause}; {hint}")),
             task: writer.folder().task_name(&config.task),
             method: config.method,
             preset: config.preset,
@@ -97,6 +118,9 @@ impl RunResult {
             traces: state.traces,
             learning_seconds: writer.learning_seconds(),
             last_learning_seconds: writer.last_learning_seconds(),
+            equivalent: parts.map(|trace| trace.is_empty()),
+            // A run without a machine has said what the task needs.
+            difference: difference.filter(|_| !has_none),
             evaluation: Some(evaluation.clone()),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

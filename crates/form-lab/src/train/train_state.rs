@@ -218,10 +218,7 @@ impl std::fmt::Display for StopCause {
                     StopReason::Memory => "in the memory allowed (learning.max_states)",
                     StopReason::Interrupted => "before the search was interrupted",
                 };
-                write!(
-                    f,
-                    "no machine was found that agrees with all traces {why}; a task with several edges between two states needs learning.max_disjuncts = 2 or more, one with ways back learning.cyclic = true, one with counts, joins or things in any order learning.counts = 2, learning.joins = true or learning.once = true"
-                )
+                write!(f, "no machine was found that agrees with all traces {why}")
             }
         }
     }

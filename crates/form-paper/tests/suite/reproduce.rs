@@ -277,6 +277,8 @@ fn outcomes_of(name: &str, method: Method, steps: &[Option<u64>]) -> Vec<RunOutc
             traces: 1,
             learning_seconds: 0.1,
             last_learning_seconds: Some(0.1),
+            equivalent: None,
+            difference: None,
             evaluation: None,
             version: String::new(),
         };
