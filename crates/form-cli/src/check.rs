@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use form_core::{
     BoundMachine, Counterexample, Disagreement, EdgeId, ExplainedStep, Findings, Kind, Machine,
-    MachineStatus, NeverFires, Replay, Undecided, check, explain,
+    MachineStatus, NeverFires, Replay, Signature, Undecided, check, explain,
 };
+use form_learn::OwnObjects;
 use serde_json::json;
 
+use crate::object_counts::ObjectCounts;
 use crate::output::count;
 use crate::{Answer, input, output};
 
@@ -31,6 +33,9 @@ pub struct Args {
     /// The observable atoms: a trace file, a list of atoms (one per line), or a task [default: those of the traces, or of the task]
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
+    /// Every trace has objects of its own: `forall` ranges over the objects of each trace, as for machines of `form learn --lifted`
+    #[arg(long, requires = "traces")]
+    lifted: bool,
     /// Exit with 1 on warnings too: overlaps, edges that never fire, unreachable states
     #[arg(long)]
     strict: bool,
@@ -48,6 +53,8 @@ enum Source {
     Traces,
     /// The atoms of the machine itself, with invented objects.
     Generic,
+    /// As generic: the objects of traces are their own.
+    OwnObjects,
 }
 
 pub fn run(args: &Args) -> Result<Answer> {
@@ -63,35 +70,93 @@ pub fn run(args: &Args) -> Result<Answer> {
         (given, _) => (given, source),
     };
     let signature = signature.unwrap_or_else(|| machine.generic_signature());
-    let bound = input::bind(
-        &machine,
-        &args.machine,
-        &signature,
-        args.signature.is_some(),
-    )?;
-    let findings = check(&bound);
-    let mut replay = Replay::default();
-    for path in &args.traces {
-        replay.add(&bound, input::trace_file(path)?)?;
-    }
+    let listed = args.signature.is_some();
+    let own = args.lifted.then(|| OwnObjects::new(&signature));
+    let over = own.as_ref().map_or(&signature, OwnObjects::signature);
+    let bound = input::bind(&machine, &args.machine, over, listed)?;
+    // What holds for the objects of any trace does not depend on those of the file.
+    let (checked, source) = match args.lifted {
+        true => (
+            &machine.bind(&machine.generic_signature())?,
+            Source::OwnObjects,
+        ),
+        false => (&bound, source),
+    };
+    let findings = check(checked);
+    let replay = replay(args, &bound, own.as_ref())?;
     let places = replay.misjudged.iter().map(|one| (&*one.file, one.line));
     let ids = input::trace_ids(&args.traces, places);
     if args.json {
-        output::print_json(&to_json(&bound, &findings, &replay, &ids))?;
+        output::print_json(&to_json(
+            (checked, &findings),
+            (&bound, &replay),
+            &ids,
+            signature.len(),
+        ))?;
     } else {
-        output::print(&to_text(&bound, &findings, source))?;
+        output::print(&to_text(checked, &findings, source))?;
         if !args.traces.is_empty() {
             output::print(&replay_text(&bound, &replay, &ids))?;
         }
     }
-    let warned = !findings.is_clean() || !bound.machine().edges_without_positive_atom().is_empty();
+    if !args.lifted && replay.disagreements > 0 {
+        // Standard input may be gone: then there is no hint.
+        if let Ok(Some(hint)) = hint_at_lifted(args, &machine, &signature, replay.disagreements) {
+            output::remark(&hint);
+        }
+    }
+    let warned = !findings.is_clean() || !machine.edges_without_positive_atom().is_empty();
     Ok(
-        if replay.disagreements > 0 || never_accepts(&bound, &findings) || args.strict && warned {
+        if replay.disagreements > 0 || never_accepts(checked, &findings) || args.strict && warned {
             Answer::No
         } else {
             Answer::Yes
         },
     )
+}
+
+/// Replays the machine on all traces, each with the objects of its own if these are given.
+fn replay(args: &Args, bound: &BoundMachine, own: Option<&OwnObjects>) -> Result<Replay> {
+    let mut replay = Replay::default();
+    for path in &args.traces {
+        let file = input::trace_file(path)?;
+        replay.add_within(bound, file, &|steps| own.map(|own| own.of(steps)))?;
+    }
+    Ok(replay)
+}
+
+/// Names `--lifted` where most objects occur in one trace only, and fewer traces are misjudged with it.
+fn hint_at_lifted(
+    args: &Args,
+    machine: &Machine,
+    signature: &Signature,
+    disagreements: u64,
+) -> Result<Option<String>> {
+    let mut counts = ObjectCounts::new(signature);
+    for path in &args.traces {
+        let mut file = input::trace_file(path)?;
+        loop {
+            let piece = file.next_traces(signature)?;
+            if piece.is_empty() {
+                break;
+            }
+            piece.iter().for_each(|(_, trace)| counts.add(trace));
+        }
+    }
+    let Some(objects) = counts.own_objects() else {
+        return Ok(None);
+    };
+    let own = OwnObjects::new(signature);
+    let left = replay(args, &machine.bind(own.signature())?, Some(&own))?.disagreements;
+    let with = match left {
+        0 => "the machine is consistent with all of them".to_owned(),
+        _ => format!("the machine is inconsistent with {left} of them"),
+    };
+    Ok((left < disagreements).then(|| {
+        format!(
+            "hint: {objects}: with --lifted, where `forall` ranges over the objects of each trace, {with}"
+        )
+    }))
 }
 
 /// Whether no run leads to acceptance.
@@ -113,6 +178,9 @@ fn to_text(bound: &BoundMachine, findings: &Findings, source: Source) -> String 
         Source::Generic => {
             "no signature given: `_1`, `_2`, … stand for any objects, `other`, `other2` for any other atoms"
                 .to_owned()
+        }
+        Source::OwnObjects => {
+            "each trace has its own objects: `_1`, `_2`, … stand for them, `other`, `other2` for any other atoms".to_owned()
         }
     };
     line(format!(
@@ -356,10 +424,10 @@ fn verdict(disagreement: Disagreement, length: usize) -> String {
 }
 
 fn to_json(
-    bound: &BoundMachine,
-    findings: &Findings,
-    replay: &Replay,
+    (checked, findings): (&BoundMachine, &Findings),
+    (bound, replay): (&BoundMachine, &Replay),
     ids: &Ids,
+    atoms_of_traces: usize,
 ) -> serde_json::Value {
     let machine = bound.machine();
     let name = |state: &form_core::StateId| machine.state_name(*state).to_owned();
@@ -368,6 +436,7 @@ fn to_json(
         json!({ "edge": id.index() + 1, "from": name(&edge.from), "to": name(&edge.to), "formula": edge.formula.to_string() })
     };
     let atoms = |set: &form_core::AtomSet| bound.signature().texts(set);
+    let witness = |set: &form_core::AtomSet| checked.signature().texts(set);
     let first = replay.first.as_ref().map(|first| {
         let steps: Vec<Vec<String>> = first.trace.steps().iter().map(atoms).collect();
         let run: Vec<serde_json::Value> = (explain(bound, &first.trace).iter())
@@ -396,13 +465,13 @@ fn to_json(
         "machine": machine.name(),
         "states": machine.states().len(),
         "edges": machine.edges().len(),
-        "atoms": bound.signature().len(),
+        "atoms": atoms_of_traces,
         "deterministic": findings.is_deterministic(),
         "overlaps": findings.overlaps.iter().map(|overlap| json!({
             "first": edge(overlap.first),
             "second": edge(overlap.second),
-            "seen": atoms(&overlap.witness.seen),
-            "newest": atoms(&overlap.witness.newest),
+            "seen": witness(&overlap.witness.seen),
+            "newest": witness(&overlap.witness.newest),
             "in_a_run": overlap.in_a_run,
         })).collect::<Vec<_>>(),
         "without_positive_atom": machine.edges_without_positive_atom().into_iter().map(edge).collect::<Vec<_>>(),
@@ -412,7 +481,7 @@ fn to_json(
         })).collect::<Vec<_>>(),
         "unreachable": findings.unreachable.iter().map(name).collect::<Vec<_>>(),
         "cannot_accept": findings.cannot_accept.iter().map(name).collect::<Vec<_>>(),
-        "never_accepts": never_accepts(bound, findings),
+        "never_accepts": never_accepts(checked, findings),
         "undecided": findings.undecided.iter().map(|q| question_text(machine, *q)).collect::<Vec<_>>(),
         "traces": {
             "total": replay.total(),

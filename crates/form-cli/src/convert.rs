@@ -107,6 +107,13 @@ pub fn run(args: &Args) -> Result<Answer> {
         }
         return convert_log(args, log == "xes");
     }
+    let output = args.output.to_string_lossy();
+    if output.ends_with(".jsonl") || output.ends_with(".jsonl.gz") {
+        bail!(
+            "{}: traces are made of event logs, and the extension of the input tells their format: name a file that ends in .csv or .xes",
+            input::name(&args.input)
+        );
+    }
     let (mut machine, notes) =
         input::machine_with_notes(&args.input, &ToroIcarteOptions { unmatched })?;
     if let Some(name) = &args.name {

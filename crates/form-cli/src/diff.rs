@@ -132,6 +132,9 @@ fn to_text(
     over: &str,
 ) -> String {
     match comparison {
+        Comparison::Equivalent { pairs: 0, .. } => {
+            "equivalent: the same edges from the initial states on".to_owned()
+        }
         Comparison::Equivalent {
             observations,
             pairs,

@@ -8,7 +8,6 @@ mod progress;
 mod report;
 mod tolerance;
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -61,19 +60,20 @@ pub struct Args {
     /// Allow other literals beside a positive `forall`
     #[arg(long)]
     forall_anywhere: bool,
-    /// Allow `once p(o)` and `exists X. once p(X)`: observed since the state was entered
+    /// Allow `once p(o)` and `exists X. once p(X)`: observed since the state was entered; not with --lifted
     #[arg(long, conflicts_with = "lifted")]
     once: bool,
-    /// Allow `atleast N X. p(X)`, for N from 2 to K
+    /// Allow `atleast N X. p(X)`, for N from 2 to K; not with --lifted
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = input::at_most::<64>, conflicts_with = "lifted")]
     counts: usize,
-    /// Allow joins such as `exists X. (once key(X) and door(X))`
+    /// Allow joins such as `exists X. (once key(X) and door(X))`; not with --lifted
     #[arg(long, conflicts_with = "lifted")]
     joins: bool,
     /// Every trace has objects of its own: edges name no object, and `forall` ranges over the objects of each trace
     ///
     /// Objects are told apart only within a trace, so that traces of different orders, patients or parcels count as the same.
-    #[arg(long)]
+    /// Edges have quantified atoms, so it does not go with --propositional, and neither with --once, --counts and --joins.
+    #[arg(long, conflicts_with = "propositional")]
     lifted: bool,
     /// How many traces the machine may misjudge, duplicates counted: a number, a percentage, or `auto`
     ///
@@ -250,6 +250,7 @@ pub fn run(args: &Args) -> Result<Answer> {
     if data.traces().is_empty() {
         output::remark("there are no traces: the machine without edges is consistent with them");
     }
+    hint::at_own_objects(args, &data);
     let mut result = learn(args, &data, &options, &limits)?;
     if args.holdout.is_some() {
         result.held_out = Some(holdout::judge(&data, &held_out, &result.outcome)?);
@@ -306,15 +307,8 @@ fn owned(data: &Dataset) -> Result<Dataset> {
     for name in data.files() {
         owned.add_file(name);
     }
-    let mut all: Vec<(Origin, &Trace)> = (data.traces().iter())
-        .zip(&lifted.traces)
-        .map(|((origin, _), trace)| (*origin, trace))
-        .collect();
-    let first: HashMap<Origin, &Trace> = all.iter().copied().collect();
-    all.extend((data.duplicates().iter()).map(|(of, again)| (*again, first[of])));
-    all.sort_by_key(|(origin, _)| *origin);
-    for (origin, trace) in all {
-        owned.add(origin, trace.clone());
+    for (origin, number) in data.occurrences() {
+        owned.add(origin, lifted.traces[number].clone());
     }
     Ok(owned)
 }

@@ -3,11 +3,12 @@
 //! Three features, on by default, are commands that the Python package does without: `experiments` (`reproduce`, `bench`), `screen` (`play`)
 //! and `shell` (`completions`, `man`).
 //!
-//! [`main_with`] is the whole API: the binary and the Python package call it. A process may call it once, because it takes over Ctrl-C,
-//! standard input and the thread pool.
+//! [`main_with`] and [`answer`], which leaves errors to the caller, [`message`] and [`show`], are the whole API: the binary and the Python package call it. A
+//! process may call one of the first two once, because it takes over Ctrl-C, standard input and the thread pool.
 
 #[cfg(feature = "experiments")]
 mod bench;
+mod browser;
 mod check;
 #[cfg(feature = "shell")]
 mod completions;
@@ -22,6 +23,7 @@ mod input;
 mod learn;
 #[cfg(feature = "shell")]
 mod man;
+mod object_counts;
 mod output;
 #[cfg(feature = "screen")]
 mod play;
@@ -95,20 +97,41 @@ enum Answer {
 ///
 /// The exit code: 0 done, 1 the answer is "no", 2 bad input or usage.
 pub fn main_with(args: impl IntoIterator<Item = OsString>) -> u8 {
+    answer(args).unwrap_or_else(|error| {
+        show(&error);
+        2
+    })
+}
+
+/// Prints an error of [`answer`] as [`main_with`] does.
+pub fn show(error: &anyhow::Error) {
+    match error.downcast_ref::<clap::Error>() {
+        // Standard error may be closed.
+        Some(usage) => drop(usage.print()),
+        None => output::remark(&format!("error: {}", output::message(error))),
+    }
+}
+
+/// Runs the command of these arguments. The exit code is 0 or 1: bad input or usage is an error.
+pub fn answer(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
     let asked = command()
         .try_get_matches_from(args)
         .and_then(|matches| Cli::from_arg_matches(&matches));
-    let code = match asked {
+    let answer = match asked {
         Ok(cli) => run(&cli.command),
+        Err(usage) if usage.use_stderr() => Err(usage.into()),
+        // Help, or the version.
         Err(asked) => {
-            // Standard error may be closed.
             let _ = asked.print();
-            u8::try_from(asked.exit_code()).unwrap_or(2)
+            Ok(Answer::Yes)
         }
     };
     // In Python, the process does not end here.
     let _ = std::io::stdout().flush();
-    code
+    answer.map(|answer| match answer {
+        Answer::Yes => 0,
+        Answer::No => 1,
+    })
 }
 
 /// All commands and their options.
@@ -116,8 +139,8 @@ fn command() -> clap::Command {
     help::grouped(Cli::command())
 }
 
-fn run(command: &Command) -> u8 {
-    let result = match command {
+fn run(command: &Command) -> anyhow::Result<Answer> {
+    match command {
         Command::Learn(args) => learn::run(args),
         Command::Check(args) => check::run(args),
         Command::Show(args) => show::run(args),
@@ -145,13 +168,16 @@ fn run(command: &Command) -> u8 {
         Command::Completions(args) => completions::run(args),
         #[cfg(feature = "shell")]
         Command::Man(args) => man::run(args),
-    };
-    match result {
-        Ok(Answer::Yes) => 0,
-        Ok(Answer::No) => 1,
-        Err(error) => {
-            output::remark(&format!("error: {}", output::message(&error)));
-            2
-        }
     }
+}
+
+/// An error of [`answer`] as [`main_with`] prints it, without `error: ` and hints.
+pub fn message(error: &anyhow::Error) -> String {
+    let Some(usage) = error.downcast_ref::<clap::Error>() else {
+        return output::message(error);
+    };
+    let text = usage.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let hint = text.find("\n\nFor more information").unwrap_or(text.len());
+    text[..hint].trim_end().to_owned()
 }

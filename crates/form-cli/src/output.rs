@@ -101,15 +101,22 @@ pub fn refuse_overwriting(input: &Path, output: Option<&Path>) -> Result<()> {
     }
 }
 
-/// An error and its causes in one message, without repetitions.
+/// An error and its causes in one message, without repetitions and without the numbers of the system's errors.
 pub fn message(error: &anyhow::Error) -> String {
-    let mut message = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !message.ends_with(&cause) {
-            message = format!("{message}: {cause}");
+    without_error_numbers(&form_lab::message(error))
+}
+
+/// A message without ` (os error 2)`: the system's words before it say the same.
+fn without_error_numbers(message: &str) -> String {
+    let mut parts = message.split(" (os error ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.parse::<i32>().is_ok() => text += rest,
+            _ => text += &format!(" (os error {part}"),
         }
     }
-    message
+    text
 }
 
 /// `1 state`, `2 states`.
@@ -158,6 +165,14 @@ pub fn machine_text(machine: &Machine, path: Option<&Path>) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_of_the_system_have_no_numbers() {
+        let check = |text: &str, expected: &str| assert_eq!(without_error_numbers(text), expected);
+        check("a: No such file (os error 2)", "a: No such file");
+        check("a (os error 2): b (os error 13) c", "a: b c");
+        check("what is (os error x)?", "what is (os error x)?");
+    }
 
     #[test]
     fn suggested_paths_can_be_pasted() {

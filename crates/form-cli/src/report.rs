@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use form_lab::{PlayCallback, PlayDisplay, RunFolder, Showing, write_report};
 use serde_json::json;
 
-use crate::{Answer, input, output};
+use crate::{Answer, browser, input, output};
 
 /// Write a page of runs: learning curves, the machines in the order they were learnt, replays
 ///
@@ -36,6 +36,9 @@ pub struct Args {
     /// The number of threads; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = input::at_most::<256>)]
     threads: Option<usize>,
+    /// Open the page in the browser
+    #[arg(long)]
+    open: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -108,6 +111,9 @@ pub fn run(args: &Args) -> Result<Answer> {
             true => output::write_bytes(None, &std::fs::read(&page)?)?,
             false => output::print(&path)?,
         }
+    }
+    if args.open && !to_stdout {
+        browser::open(&page);
     }
     Ok(Answer::Yes)
 }

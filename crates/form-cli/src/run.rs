@@ -1,5 +1,6 @@
 //! `form run`: carry out a machine at once, with one policy for all sub-tasks and no training.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -95,6 +96,10 @@ pub fn run(args: &Args) -> Result<Answer> {
     input::use_threads(args.threads)?;
     let policy = policy(args.policy.as_deref())?.with_shield(args.shield);
     let task = Arc::new(world(args)?);
+    let stray = stray_states(task.truth().machine());
+    if !stray.is_empty() {
+        output::remark(&format!("warning: nothing leads to {}", stray.join(", ")));
+    }
     if !task.can_be_completed() {
         let problem = "no sequence of observations leads this machine to acceptance in this world";
         return impossible(args, problem);
@@ -199,6 +204,20 @@ fn machine(text: &str) -> Result<Machine> {
         true => input::machine(Path::new(text)),
         false => input::typed_machine(text),
     }
+}
+
+/// The states that no edges lead to from the initial one, terminal ones aside: most likely a mistake.
+fn stray_states(machine: &Machine) -> Vec<&str> {
+    let mut reached = BTreeSet::from([machine.initial()]);
+    let mut open = vec![machine.initial()];
+    while let Some(state) = open.pop() {
+        let next = machine.edges_from(state).map(|(_, edge)| edge.to);
+        open.extend(next.filter(|to| reached.insert(*to)));
+    }
+    (machine.state_ids())
+        .filter(|state| !reached.contains(state) && !machine.is_terminal(*state))
+        .map(|state| machine.state_name(state))
+        .collect()
 }
 
 /// The answer "no": nothing can complete the task.

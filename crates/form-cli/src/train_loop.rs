@@ -10,7 +10,7 @@ use form_lab::{
 use serde_json::{Value, json};
 
 use crate::output::count;
-use crate::{Answer, input, output};
+use crate::{Answer, browser, input, output};
 
 /// The maximum number of failing maps that are named.
 const MOST_MAPS: usize = 3;
@@ -63,6 +63,9 @@ pub struct TrainLoopArgs {
     /// Do not write the report page (report.html) at the end
     #[arg(long)]
     pub no_report: bool,
+    /// Open the report page in the browser at the end
+    #[arg(long, conflicts_with = "no_report")]
+    pub open: bool,
     /// Show no progress
     #[arg(long)]
     pub quiet: bool,
@@ -199,6 +202,7 @@ pub fn report(
 ) -> Result<Answer> {
     let reached = |least: f64| result.success.is_some_and(|success| success >= least);
     let missed = args.require_success.filter(|least| !reached(*least));
+    let page = RunFolder::open(path)?.report();
     if args.json {
         let mut value = serde_json::to_value(result)?;
         value["run"] = json!(path.display().to_string());
@@ -209,6 +213,9 @@ pub fn report(
     } else {
         let mut text = result.machine.clone().unwrap_or_default();
         text += &format!("# {}\n", result.message);
+        if let Some(difference) = &result.difference {
+            text += &format!("# {difference}\n");
+        }
         for line in success(result) {
             text += &format!("# {line}\n");
         }
@@ -221,7 +228,6 @@ pub fn report(
             result.learning_seconds,
             count(usize::try_from(result.traces)?, "trace"),
         );
-        let page = RunFolder::open(path)?.report();
         if page.exists() {
             text += &format!("# report page: {}\n", page.display());
         }
@@ -235,6 +241,9 @@ pub fn report(
             path.display()
         );
         output::print(&text)?;
+    }
+    if args.open && page.exists() {
+        browser::open(&page);
     }
     if let Some(least) = missed {
         output::remark(&format!(

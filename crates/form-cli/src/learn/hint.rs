@@ -8,6 +8,7 @@ use form_learn::{LearnOutcome, Learner, Limits, Options, StopReason, Tolerance, 
 
 use super::tolerance::weights;
 use super::{Args, Learning, Solver, learner};
+use crate::object_counts::ObjectCounts;
 use crate::output::{self, count};
 
 /// The work of one try, most often some tenths of a second. Work and not time, so that the same traces have the same hints.
@@ -49,6 +50,28 @@ pub fn give(
         output::remark(&format!("hint: {hint}"));
     }
     Ok(())
+}
+
+/// Names `--lifted` before the search where most objects occur in one trace only: their names are nothing to learn from, and make it slow.
+pub fn at_own_objects(args: &Args, data: &Dataset) {
+    let in_language = args.once || args.joins || args.counts > 1;
+    if args.lifted
+        || args.propositional
+        || in_language
+        || args.solver != Solver::Sat
+        || args.explain
+    {
+        return;
+    }
+    let mut counts = ObjectCounts::new(data.signature());
+    for (_, trace) in data.traces() {
+        counts.add(trace);
+    }
+    if let Some(own) = counts.own_objects() {
+        output::remark(&format!(
+            "hint: {own}: with --lifted every trace has objects of its own, their names do not count, and learning may be faster"
+        ));
+    }
 }
 
 /// How many of contradictory traces are to be tolerated, and what that gives.

@@ -26,12 +26,9 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
 
 /// How often each distinct trace occurs.
 pub fn weights(data: &Dataset) -> Vec<u64> {
-    let numbers: std::collections::HashMap<Origin, usize> = (data.traces().iter().enumerate())
-        .map(|(i, (origin, _))| (*origin, i))
-        .collect();
-    let mut weights = vec![1; data.traces().len()];
-    for (first, _) in data.duplicates() {
-        weights[numbers[first]] += 1;
+    let mut weights = vec![0; data.traces().len()];
+    for (_, number) in data.occurrences() {
+        weights[number] += 1;
     }
     weights
 }
@@ -49,22 +46,20 @@ struct SuspectLine {
 
 /// The suspects line by line, duplicates included. `files` are those of the data, to look up what traces are called.
 fn suspects(data: &Dataset, suspects: &[Suspect], files: &[PathBuf]) -> Vec<SuspectLine> {
-    let mut lines = Vec::new();
-    for suspect in suspects {
-        let (first, trace) = &data.traces()[suspect.trace];
-        let again = (data.duplicates().iter()).filter(|(of, _)| of == first);
-        for origin in std::iter::once(*first).chain(again.map(|(_, again)| *again)) {
-            lines.push(SuspectLine {
-                origin,
-                kind: trace.kind(),
-                expected: suspect.expected,
-                after: suspect.after,
-                observations: trace.steps().len(),
-                id: None,
-            });
-        }
-    }
-    lines.sort_by_key(|line| line.origin);
+    let suspects: BTreeMap<usize, &Suspect> = suspects.iter().map(|one| (one.trace, one)).collect();
+    let line = |(origin, number): (Origin, usize)| {
+        let suspect = suspects.get(&number)?;
+        let trace = &data.traces()[number].1;
+        Some(SuspectLine {
+            origin,
+            kind: trace.kind(),
+            expected: suspect.expected,
+            after: suspect.after,
+            observations: trace.steps().len(),
+            id: None,
+        })
+    };
+    let mut lines: Vec<SuspectLine> = data.occurrences().into_iter().filter_map(line).collect();
     let places = lines
         .iter()
         .map(|line| (data.file_name(line.origin), line.origin.line));
@@ -94,6 +89,10 @@ fn instead(data: &Dataset, learnt: &TolerantOutcome) -> Option<(Vec<String>, Vec
 
 /// The table and the suspects, as comments of a machine file.
 pub fn to_text(data: &Dataset, learnt: &TolerantOutcome, files: &[PathBuf]) -> String {
+    if learnt.levels.is_empty() {
+        // A limit was reached before anything was found.
+        return String::new();
+    }
     let auto = learnt.by_description();
     let mut text = match auto {
         true => {

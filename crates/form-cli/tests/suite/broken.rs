@@ -171,7 +171,7 @@ fn limits_and_what_formats_cannot_say() {
             1,
         ),
         (
-            "diff broken/limit/many_atoms.form broken/limit/many_atoms.form",
+            "diff broken/limit/many_atoms.form broken/limit/other_atoms.form",
             1,
         ),
         (

@@ -258,6 +258,25 @@ fn diff_finds_a_shortest_trace() {
     assert_eq!(found["trace"].as_array().unwrap().len(), 2);
 }
 
+/// Machines that are the same but for the names of their states need no search, however many atoms there are.
+#[test]
+fn diff_of_the_same_machine_has_no_limit() {
+    let outcome = run("diff broken/limit/many_atoms.form broken/limit/many_atoms.form");
+    assert_eq!(
+        (outcome.code, outcome.stdout.trim_end()),
+        (
+            Some(0),
+            "equivalent: the same edges from the initial states on"
+        )
+    );
+    let outcome = run("diff broken/limit/many_atoms.form broken/limit/many_atoms.form --json");
+    let value = json(&outcome);
+    assert_eq!(
+        (&value["equivalent"], &value["pairs"]),
+        (&true.into(), &0.into())
+    );
+}
+
 #[test]
 fn diff_can_leave_rewards_out() {
     let folder = folder(&[

@@ -86,7 +86,18 @@ fn errors_of_the_system_are_said_once() {
         refused(path, line, &[once], &["os error", "partial", ".tmp"]);
     }
     let twice = "nowhere.toml: nowhere.toml";
-    refused(path, "train nowhere.toml", &["nowhere.toml"], &[twice]);
+    refused(
+        path,
+        "train nowhere.toml",
+        &["nowhere.toml"],
+        &[twice, "os error"],
+    );
+    refused(
+        path,
+        "run all-yellow --policy nowhere.bin",
+        &["nowhere.bin"],
+        &["os error"],
+    );
     for line in [
         "learn walks.jsonl --json -o -",
         "ground all-yellow --json -o -",
@@ -94,6 +105,45 @@ fn errors_of_the_system_are_said_once() {
     ] {
         refused(path, line, &["both want standard output"], &[]);
     }
+}
+
+/// Event logs that are no file, have other separators or one word for two ends, and options that leave nothing to learn.
+#[test]
+fn what_cannot_become_traces_is_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::write(path.join("log.csv"), "case,activity,outcome\n1,pay,cured\n").unwrap();
+    fs::write(
+        path.join("semicolons.csv"),
+        "case;activity;outcome\n1;pay;cured\n",
+    )
+    .unwrap();
+    fs::write(
+        path.join("a.jsonl"),
+        "{\"kind\":\"goal\",\"steps\":[[\"a\"]]}\n",
+    )
+    .unwrap();
+    for (line, said) in [
+        (
+            "convert - x.jsonl",
+            "standard input: traces are made of event logs",
+        ),
+        (
+            "convert semicolons.csv x.jsonl",
+            "separated by commas, and here by `;`",
+        ),
+        (
+            "convert log.csv x.jsonl --outcome outcome --goal cured --dead-end cured",
+            "the outcome `cured` is to mean a goal and a dead end",
+        ),
+        (
+            "learn a.jsonl --lifted --propositional",
+            "'--lifted' cannot be used with '--propositional'",
+        ),
+    ] {
+        refused(path, line, &[said], &[]);
+    }
+    assert!(!path.join("x.jsonl").exists());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::binary::{Outcome, form};
+use crate::binary::{Outcome, form, form_reading};
 
 /// Paid, then shipped; line 7 is wrong, and so is its duplicate.
 const ORDERS: &str = r#"{"id":1,"kind":"goal","steps":[["paid(o1)"],["shipped(o1)"]],"note":{"any":["thing"]}}
@@ -278,6 +278,59 @@ fn a_choice_by_description_length_is_called_so() {
         let row = row.unwrap();
         let is_bound = row.contains("at most") || row.contains("no shorter one found");
         assert_eq!(is_bound, !is_chosen, "{row}");
+    }
+}
+
+/// Mostly dead ends: rejecting is worth an edge, and the goals are not. A machine that accepts no goal trace is warned about.
+#[test]
+fn a_machine_that_accepts_no_goal_trace_is_warned_about() {
+    let folder = folder();
+    let line = |kind: &str, atoms: &str| {
+        let steps: Vec<[&str; 1]> = atoms.split(' ').map(|atom| [atom]).collect();
+        serde_json::json!({ "kind": kind, "steps": steps }).to_string() + "\n"
+    };
+    let mut file = String::new();
+    for first in ["a", "b", "c", "d"] {
+        for second in ["a", "b", "c", "d"].iter().filter(|atom| **atom != first) {
+            file += &line("dead-end", &format!("{first} {second} x"));
+        }
+    }
+    file += &["c a b", "a c b d a", "d b c a"]
+        .map(|atoms| line("goal", atoms))
+        .concat();
+    file += &["a c b", "c b d", "b a c"]
+        .map(|atoms| line("incomplete", atoms))
+        .concat();
+    fs::write(folder.path().join("rejects.jsonl"), file).unwrap();
+    for command in [
+        "learn rejects.jsonl --tolerate auto",
+        "learn rejects.jsonl --tolerate 3",
+    ] {
+        let text = run(&folder, command).stdout;
+        assert!(
+            text.contains("u0 -> u_rej") && !text.contains("-> u_acc"),
+            "{text}"
+        );
+        let warning = "the machine accepts none of the goal traces";
+        assert!(text.contains(&format!("# warning: {warning}")), "{text}");
+        let json = run(&folder, &format!("{command} --json")).stdout;
+        let value: Value = serde_json::from_str(&json).unwrap();
+        assert!(
+            value["warning"].as_str().unwrap().contains(warning),
+            "{value}"
+        );
+    }
+}
+
+/// At a limit before the first number of states there is no table, and no heading of one.
+#[test]
+fn a_limit_before_the_first_row_shows_no_table() {
+    let folder = folder();
+    for tolerance in ["auto", "1"] {
+        let line = format!("learn orders.jsonl --tolerate {tolerance} --time-limit 0ms");
+        let outcome = run(&folder, &line);
+        assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+        assert!(!outcome.stdout.contains("# states"), "{}", outcome.stdout);
     }
 }
 
@@ -560,4 +613,112 @@ fn signatures_of_traces_count() {
         "{}",
         refused.stderr
     );
+}
+
+/// Orders of their own, some of two parcels: `forall` ranges over the objects of each.
+const PARCELS: &str = r#"{"kind":"goal","steps":[["created(a)"],["paid(a)"],["shipped(a)"]]}
+{"kind":"incomplete","steps":[["created(b)"],["shipped(b)"],["paid(b)"]]}
+{"kind":"goal","steps":[["created(c)"],["created(d)"],["paid(c)"],["paid(d)"],["shipped(c)"],["shipped(d)"]]}
+{"kind":"incomplete","steps":[["created(e)"],["created(f)"],["paid(e)"],["paid(f)"],["shipped(f)"],["mailed(f)"]]}
+{"kind":"incomplete","steps":[["created(g)"],["created(h)"],["paid(h)"],["shipped(g)"],["shipped(h)"]]}
+"#;
+
+/// `form check --lifted` judges a machine as `form learn --lifted` does; without the option it is hinted at.
+#[test]
+fn check_lifted_agrees_with_learn_lifted() {
+    let folder = folder();
+    fs::write(folder.path().join("parcels.jsonl"), PARCELS).unwrap();
+    let learnt = run(&folder, "learn parcels.jsonl --lifted -o learnt.form");
+    assert_eq!((learnt.code, &*learnt.stderr), (Some(0), ""));
+    assert!(
+        learnt.stdout.contains("forall X. shipped(X)"),
+        "{}",
+        learnt.stdout
+    );
+
+    let plain = run(&folder, "check learnt.form parcels.jsonl");
+    assert_eq!(plain.code, Some(1), "{}", plain.stdout);
+    let hint = "8 of 8 objects occur in one trace only: with --lifted, where `forall` ranges over the objects of each trace, the machine is consistent with all of them";
+    assert!(plain.stderr.contains(hint), "{}", plain.stderr);
+
+    // Standard input cannot be read again for a hint.
+    let atoms = PARCELS
+        .split('"')
+        .filter(|text| text.contains('('))
+        .collect::<Vec<_>>();
+    fs::write(folder.path().join("atoms.txt"), atoms.join("\n")).unwrap();
+    let arguments = ["check", "learnt.form", "-", "--signature", "atoms.txt"];
+    let piped = form_reading(folder.path(), &arguments, PARCELS);
+    assert_eq!(
+        (piped.code, &*piped.stderr),
+        (Some(1), ""),
+        "{}",
+        piped.stdout
+    );
+
+    let lifted = run(&folder, "check learnt.form parcels.jsonl --lifted");
+    assert_eq!(
+        (lifted.code, &*lifted.stderr),
+        (Some(0), ""),
+        "{}",
+        lifted.stdout
+    );
+    assert!(
+        lifted.stdout.contains("consistent with all of them"),
+        "{}",
+        lifted.stdout
+    );
+    let json = run(&folder, "check learnt.form parcels.jsonl --lifted --json").stdout;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (&json["consistent"], &json["atoms"]),
+        (&true.into(), &23.into()),
+        "{json}"
+    );
+
+    // A wrong trace is explained by its own objects.
+    let wrong = PARCELS.replace(r#","steps":[["created(e)"]"#, r#","steps":[["shipped(e)"]"#);
+    let wrong = wrong.replace(
+        r#""incomplete","steps":[["shipped(e)"]"#,
+        r#""goal","steps":[["shipped(e)"]"#,
+    );
+    fs::write(folder.path().join("wrong.jsonl"), wrong).unwrap();
+    let lifted = run(&folder, "check learnt.form wrong.jsonl --lifted");
+    assert_eq!(lifted.code, Some(1), "{}", lifted.stdout);
+    assert!(
+        lifted.stdout.contains("inconsistent with 1 of them"),
+        "{}",
+        lifted.stdout
+    );
+    assert!(lifted.stdout.contains("wrong.jsonl:4"), "{}", lifted.stdout);
+    // It is about traces.
+    assert_eq!(run(&folder, "check learnt.form --lifted").code, Some(2));
+}
+
+/// Where most objects occur in one trace only, `--lifted` is named before the search, and not where the same objects come again.
+#[test]
+fn objects_of_their_own_are_hinted_at() {
+    let folder = folder();
+    fs::write(folder.path().join("parcels.jsonl"), PARCELS).unwrap();
+    let hint = "8 of 8 objects occur in one trace only: with --lifted";
+    for options in ["--json", "--tolerate 1", "--time-limit 0ms"] {
+        let outcome = run(&folder, &format!("learn parcels.jsonl {options}"));
+        assert!(
+            outcome.stderr.starts_with(&format!("hint: {hint}")),
+            "{}",
+            outcome.stderr
+        );
+    }
+    for line in [
+        "learn parcels.jsonl --lifted",
+        "learn orders.jsonl --tolerate 2",
+        "learn parcels.jsonl --propositional --max-states 2",
+    ] {
+        let outcome = run(&folder, line);
+        assert!(
+            !outcome.stderr.contains("occur in one trace"),
+            "{}",
+            outcome.stderr
+        );
+    }
 }

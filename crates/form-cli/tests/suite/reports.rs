@@ -4,7 +4,9 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -54,6 +56,52 @@ fn a_run_that_was_killed_while_its_page_was_made_gets_it_when_it_is_asked_to_go_
     assert!(!unfinished.exists() && !folder.path().join("run/report.html").exists());
     assert_eq!(run(folder.path(), "train --resume run").code, Some(0));
     assert!(folder.path().join("run/report.html").exists());
+}
+
+/// The browser is a script that writes the page's address into a pipe: reading waits for it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_page_is_opened_where_there_is_a_screen() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = task_folder();
+    let path = folder.path().canonicalize().unwrap();
+    let browser = path.join("xdg-open");
+    fs::write(&browser, "#!/bin/sh\necho \"$1\" >\"$PAGE\"\n").unwrap();
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
+    let pipe = path.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let said = |arguments: &[&str], screen: Option<&str>| {
+        let mut command = command(&path, arguments);
+        command.env_remove("WAYLAND_DISPLAY").env_remove("DISPLAY");
+        command.envs(screen.map(|screen| ("DISPLAY", screen)));
+        let programs = format!("{}:{}", path.display(), std::env::var("PATH").unwrap());
+        let output = command.env("PATH", programs).env("PAGE", &pipe).output();
+        String::from_utf8(output.unwrap().stderr).unwrap()
+    };
+    let mut training = with_page(2, "");
+    training.push("--open".to_owned());
+    let training: Vec<&str> = training.iter().map(String::as_str).collect();
+    for arguments in [&training[..], &["report", "run", "--open"]] {
+        assert!(!said(arguments, Some(":0")).contains("browser"));
+        let (sender, opened) = mpsc::channel();
+        let pipe = pipe.clone();
+        std::thread::spawn(move || sender.send(fs::read_to_string(pipe)));
+        let opened = opened
+            .recv_timeout(Duration::from_secs(60))
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            opened.trim_end(),
+            path.join("run/report.html").to_str().unwrap()
+        );
+    }
+    let without = said(&["report", "run", "--open"], None);
+    assert!(
+        without.contains("open run/report.html yourself"),
+        "{without}"
+    );
 }
 
 #[test]
@@ -118,6 +166,50 @@ fn what_is_wrong_with_a_folder_is_said_beside_the_page() {
     ] {
         assert!(outcome.stderr.contains(note), "{note}: {}", outcome.stderr);
     }
+}
+
+/// A table or the traces without content, with or without a header, are noted where other files know better.
+#[test]
+fn emptied_files_are_noted() {
+    let folder = task_folder();
+    assert_eq!(train(folder.path(), 4, "").code, Some(0));
+    let run_folder = folder.path().join("run");
+    for (name, note) in [
+        (
+            "metrics.csv",
+            "metrics.csv ends with iteration 0, result.json says 4",
+        ),
+        (
+            "timings.csv",
+            "run/timings.csv has no rows, and the run made 4 iterations",
+        ),
+        (
+            "policies.csv",
+            "run/policies.csv has no rows, and timings.csv has updates of policies",
+        ),
+        (
+            "traces.jsonl",
+            "run/traces.jsonl has no traces, and the run kept ",
+        ),
+    ] {
+        let path = run_folder.join(name);
+        let before = fs::read_to_string(&path).unwrap();
+        let header = format!("{}\n", before.lines().next().unwrap());
+        for left in ["", &header] {
+            fs::write(&path, left).unwrap();
+            let outcome = run(folder.path(), "report run --replays 0 --json");
+            let said: Value = serde_json::from_str(&outcome.stdout).unwrap();
+            assert_eq!(said["notes"].as_array().unwrap().len(), 1, "{said}");
+            assert!(said["notes"][0].as_str().unwrap().contains(note), "{said}");
+        }
+        fs::write(&path, before).unwrap();
+    }
+    // So is that of an unfinished run.
+    fs::remove_file(run_folder.join("result.json")).unwrap();
+    fs::write(run_folder.join("metrics.csv"), "").unwrap();
+    let outcome = run(folder.path(), "report run --replays 0");
+    let note = "run/metrics.csv has no rows, and the run made 4 iterations";
+    assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
 }
 
 /// A run with --live, and the address of its page.

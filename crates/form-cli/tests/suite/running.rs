@@ -8,7 +8,7 @@ use form_env::{Stream, generator};
 use form_rl::{Network, NetworkConfig, ReachAvoidPolicy};
 use serde_json::Value;
 
-use crate::binary::{Outcome, form};
+use crate::binary::{Outcome, fixtures, form};
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -25,6 +25,23 @@ fn json(folder: &Path, arguments: &[&str]) -> Value {
     );
     assert_eq!(outcome.code, Some(0), "{arguments:?}\n{}", outcome.stderr);
     serde_json::from_str(&outcome.stdout).unwrap()
+}
+
+/// A state that nothing leads to is most likely a mistake.
+#[test]
+fn a_state_that_nothing_leads_to_is_a_warning() {
+    for (machine, warning) in [
+        ("u9 -> u0 : goal; goal", "warning: nothing leads to u9\n"),
+        ("u1 -> u0 : exists X. red(X); goal; exists X. blue(X)", ""),
+    ] {
+        let line = ["run", machine, "--episodes", "2"];
+        let outcome = form(&fixtures(), &line);
+        assert_eq!(
+            (outcome.code, &*outcome.stderr),
+            (Some(0), warning),
+            "{machine}"
+        );
+    }
 }
 
 /// The binary alone in a folder, and nothing in its environment: nothing is needed beside it.

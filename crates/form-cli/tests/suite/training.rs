@@ -205,3 +205,76 @@ fn what_is_asked_wrongly_is_refused_before_there_is_a_folder() {
         assert_eq!(runs, 2, "form {line} left something behind");
     }
 }
+
+/// A task with a count, which the learner has no words for unless it is told.
+const COUNT: &str = r#"name = "count"
+machine = '''
+initial u0
+accept  u_acc
+u0 -> u1 : atleast 2 X. red(X)
+u1 -> u_acc : goal
+'''
+steps = 120
+[room]
+size = [7, 7]
+goal = [5, 5]
+[checkpoints]
+red = 3
+blue = 1
+"#;
+
+/// A learnt machine that is not that of the task is told from it, with the settings that the task's machine needs.
+#[test]
+fn a_machine_that_differs_from_that_of_the_task_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("count.toml"), COUNT).unwrap();
+    let quick = "train count.toml --method reach-avoid --quiet --no-report --layouts 3";
+    let needs = "the task's machine needs learning.counts = 2 for `atleast 2 X. red(X)`";
+
+    let wrong = run(
+        folder.path(),
+        &format!("{quick} --iterations 3 --out wrong"),
+    );
+    assert_eq!(wrong.code, Some(0), "{}", wrong.stderr);
+    let differs = "# the learnt machine differs from the task's own on what can be observed: they part after ";
+    let line = wrong.stdout.lines().find(|line| line.starts_with(differs));
+    assert!(
+        line.unwrap().ends_with(&format!("; {needs}")),
+        "{}",
+        wrong.stdout
+    );
+    let result = |name: &str| -> Value {
+        let text = fs::read_to_string(folder.path().join(name).join("result.json")).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    assert_eq!(result("wrong")["equivalent"], false);
+    assert_eq!(
+        result("wrong")["difference"].as_str(),
+        line.unwrap().strip_prefix("# ")
+    );
+
+    let right = run(
+        folder.path(),
+        &format!("{quick} --set learning.counts=2 --out right"),
+    );
+    assert!(!right.stdout.contains("differs"), "{}", right.stdout);
+    let right = result("right");
+    assert_eq!(
+        (&right["equivalent"], &right["difference"]),
+        (&true.into(), &Value::Null)
+    );
+}
+
+/// Where no machine is found, the hint names what this task needs, and what its maps rule out.
+#[test]
+fn the_hint_without_a_machine_depends_on_the_task() {
+    let folder = tempfile::tempdir().unwrap();
+    let varied = COUNT.replace("red = 3", "red = [2, 3]");
+    fs::write(folder.path().join("varied.toml"), varied).unwrap();
+    let line = "train varied.toml --method reach-avoid --quiet --no-report --layouts 3 --out run --set exploration.work_limit=500";
+    let outcome = run(folder.path(), line);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stdout);
+    let message = "# no machine was found that agrees with all traces with the work allowed (exploration.work_limit); the task's machine needs learning.counts = 2 for `atleast 2 X. red(X)`, and learning.counts, learning.joins and learning.once need the same objects on all maps";
+    assert!(outcome.stdout.contains(message), "{}", outcome.stdout);
+    assert!(!outcome.stdout.contains("differs"), "{}", outcome.stdout);
+}
