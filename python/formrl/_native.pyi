@@ -119,7 +119,7 @@ class Machine:
     def read(path: _Path) -> Machine:
         """Reads a machine file: `.form`, JSON, the paper's reference code or Toro Icarte's format."""
     def write(self, path: _Path) -> None:
-        """Writes a machine file, as JSON if its name ends in `.json`, else as `.form`."""
+        """Writes a machine file: JSON if its name ends in `.json`, and `.form` if it ends in that or has no extension."""
     def to_json(self) -> str:
         """The JSON form, on one line."""
     def to_svg(self) -> str:
@@ -380,7 +380,7 @@ class Learner:
         joins: bool = False,
     ) -> Self: ...
     def add(self, trace: _TraceLike) -> int | None:
-        """Adds a trace; its number, or `None` if it was there already."""
+        """Adds a trace; its number, or `None` if it was there already. Traces are numbered as they are added, from 0, duplicates counted."""
     def remove(self, trace: _TraceLike) -> bool:
         """Takes a trace back, as often as it was added; whether it was there. Traces that were added after it have other numbers then."""
     def copy(self) -> Learner:
@@ -425,7 +425,7 @@ def learn(
     tolerate: int | str | None = None,
     lifted: bool = False,
 ) -> LearnResult:
-    """The smallest machine that is consistent with traces: a file's name, an open file, or any collection of files, `Trace`s, pairs of kind and steps, and dictionaries as `json.loads` reads them from the lines of a trace file."""
+    """The smallest machine that is consistent with traces: a file's name, an open file, or any collection of files, `Trace`s, pairs of kind and steps, and dictionaries as `json.loads` reads them from the lines of a trace file. Traces that the result names have their index in the collection as number, and their file and line where they are from one."""
 @final
 class Task:
     """A task: a room, what lies in it, and the machine that says when it is done."""
@@ -771,5 +771,5 @@ def learning_curve(
     tick: int,
 ) -> npt.NDArray[np.float64]:
     """The mean of reward per step over the last `window` episodes, relative to the optimum of their task, after every `tick` steps."""
-def run_command(args: list[str]) -> int:
-    """Runs a command of the binary `form` and returns its exit code; `args` begins with the name of the program. It may be called once in a process."""
+def run_command(args: list[str], errors: _Path | None = None) -> int:
+    """Runs a command of the binary `form` and returns its exit code; `args` begins with the name of the program. It may be called once in a process. An error is printed, or written to the file `errors` instead if it can be."""

@@ -153,14 +153,19 @@ class Round(NamedTuple):
 
 
 class Suspect(NamedTuple):
-    """A trace that the learnt machine misjudges."""
+    """A trace that the learnt machine misjudges. Of traces that were given several times, each is one."""
 
     trace: int
-    """Its number, as different traces were added."""
+    """Its index in what was given, from 0, duplicates counted: in the list, among the traces of a file (of several files together), or
+    among the calls of ``Learner.add``."""
     expected: str
     """The kind that the machine expects: ``goal``, ``dead-end`` or ``incomplete``."""
     after: int
     """The number of observations after which machine and trace disagree."""
+    file: str | None = None
+    """The name of its file, if it is from one."""
+    line: int | None = None
+    """Its line there, from 1."""
 
 
 class Level(NamedTuple):
@@ -198,7 +203,8 @@ class LearnResult:
     at_least_cost: int
     """With just that many states, no machine has fewer edges and literals."""
     contradictions: list[tuple[int, int]]
-    """Pairs of traces that contradict each other, numbered as different ones were added."""
+    """Pairs of traces that contradict each other, as indices in what was given (see ``Suspect.trace``): of duplicates the first ones.
+    A trace that is over before its first observation is paired with itself."""
     rounds: list[Round]
     signature: Signature
     traces: int
@@ -245,7 +251,7 @@ class LearnResult:
 
     @property
     def suspects(self) -> list[Suspect]:
-        """The traces that the machine misjudges."""
+        """The traces that the machine misjudges, duplicates listed: ``misjudged`` of them."""
         return self.tolerance[1]
 
     @property

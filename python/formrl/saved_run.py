@@ -22,32 +22,41 @@ stopped is continued by `formrl.resume`.
 
 from __future__ import annotations
 
-import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from formrl._native import Machine, Player, Policy, Task, Trace, play_episode
 
+from .atomic_files import write_atomic
 from .errors import FileError, FormError, WorldError
+from .run_files import damaged, read_result, read_rows, read_text
 
 if TYPE_CHECKING:
     from .worlds import GridWorldEnv
 
+T = TypeVar("T", str, int)
+
 Progress = bool | Callable[[dict[str, float | None]], object]
 """Whether the trainer's own progress is shown, or a function of every row of `metrics.csv` as it is written (the last evaluation of a
 run is added to its last row afterwards)."""
+
+
+ERROR_FILE = "--internal-error-file"
+"""Before a command of `python -m formrl`: it writes its error to the file that follows rather than show it, since `train` raises it."""
 
 
 class TrainError(FormError):
@@ -133,13 +142,19 @@ class Run:
     @property
     def config(self) -> dict[str, Any]:
         """Its configuration."""
-        return tomllib.loads((self.folder / "config.toml").read_text())
+        place = self.folder / "config.toml"
+        try:
+            return tomllib.loads(read_text(place))
+        except tomllib.TOMLDecodeError as error:
+            found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(error))
+            if found is None:
+                raise damaged(place, str(error)) from None
+            raise damaged(place, found[1], int(found[2]), int(found[3])) from None
 
     @property
     def result(self) -> dict[str, Any] | None:
         """Its `result.json`, once it is over."""
-        place = self.folder / "result.json"
-        return json.loads(place.read_text()) if place.exists() else None
+        return read_result(self.folder)
 
     @property
     def success(self) -> float | None:
@@ -150,7 +165,7 @@ class Run:
     @property
     def metrics(self) -> list[dict[str, float | None]]:
         """The rows of `metrics.csv`; `None` where a row has no value."""
-        return _rows(self.folder / "metrics.csv")
+        return read_rows(self.folder / "metrics.csv")
 
     @property
     def machine(self) -> Machine:
@@ -169,7 +184,7 @@ class Run:
     def task(self) -> Task:
         """Its task."""
         kept = self.folder / "task.toml"
-        return Task(kept if kept.exists() else str(self.config["task"]))
+        return Task(kept if kept.exists() else self._setting("task", str))
 
     @property
     def checkpoint(self) -> Path:
@@ -181,7 +196,12 @@ class Run:
         raise FileError(f"{self.folder}: the run has no checkpoint yet", os.fspath(self.folder))
 
     def policy(self, state: str | None = None) -> Policy:
-        """The policy of a state of the machine; without one, that for all states."""
+        """The policy of a state of the machine; without one, that for all states. A run of `method="reach-avoid"` has none of these."""
+        if self.config.get("method") == "reach-avoid":
+            raise WorldError(
+                f"{self.folder}: the run has one policy for all sub-tasks, and none per state: play with run.act() or run.rollout(); "
+                "the policy itself is formrl.ReachAvoidPolicy.shipped()"
+            )
         return Policy(self.checkpoint, state)
 
     def evaluate(
@@ -201,15 +221,17 @@ class Run:
         maps instead of training maps with `held_out`. `act` acts in it."""
         from .worlds import GridWorldEnv
 
-        config = self.config
-        maps = 1000 if held_out else int(config["layouts"])
+        maps = 1000 if held_out else self._setting("layouts", int)
+        view: Any = self._setting("view", str)
+        actions: Any = self._setting("actions", str)
+        starts: Any = self._setting("starts", str)
         env = GridWorldEnv(
             self.task,
-            view=config["view"],
-            actions=config["actions"],
-            starts=config["starts"],
+            view=view,
+            actions=actions,
+            starts=starts,
             maps=maps or None,
-            map_seed=int(config["seed"]),
+            map_seed=self._setting("seed", int),
             held_out=held_out,
             render_mode=render_mode,
         )
@@ -267,12 +289,19 @@ class Run:
         _answer(command)
         return Path(path)
 
+    def _setting(self, name: str, kind: type[T]) -> T:
+        """A value of its configuration."""
+        value = self.config.get(name)
+        if not isinstance(value, kind):
+            raise damaged(self.folder / "config.toml", f"expected a {'text' if kind is str else 'number'} `{name}`, not {value!r}")
+        return value
+
     def __repr__(self) -> str:
         result = self.result
         state = "not over" if result is None else str(result.get("ending", "over"))
         rows = self.metrics
         # The first row is the evaluation before the first iteration.
-        iterations = int(rows[-1]["iteration"] or 0) if rows else 0
+        iterations = int(rows[-1].get("iteration") or 0) if rows else 0
         return f"<Run {str(self.folder)!r}: {state}, {iterations} iterations, success {self.success}>"
 
 
@@ -282,7 +311,7 @@ def load_run(folder: str | os.PathLike[str]) -> Run:
 
 
 def train(
-    task: str | os.PathLike[str],
+    task: Task | str | os.PathLike[str],
     *,
     out: str | os.PathLike[str] | None = None,
     method: str = "form",
@@ -294,22 +323,23 @@ def train(
     settings: Mapping[str, Any] | None = None,
     progress: Progress = True,
 ) -> Run:
-    """Trains a task, a built-in one by its name or a `.toml` file, as `form train` does; the run.
+    """Trains a task, a built-in one by its name, a `.toml` file or a `Task`, as `form train` does; the run.
 
-    `out` is its folder, `runs/TASK-METHOD-SEED` unless given. `method`: `form`, `handcrafted`, `propositional`, `ppo`, `recurrent-ppo`,
+    `out` is its folder, `runs/TASK-METHOD-SEED` unless given. A `Task` that is not built in is written to a file beside it, `OUT.toml`, and
+    a `Machine` to `OUT.form`; a file there that holds something else is never replaced, but a `FileError`. `method`: `form`, `handcrafted`, `propositional`, `ppo`, `recurrent-ppo`,
     `single-policy` or `reach-avoid`. `settings` are those of `config.toml` by name (`{"ppo.gamma": 0.99}`). Ctrl-C stops it after the
     iteration that is under way, and raises `KeyboardInterrupt`: `formrl.resume` goes on.
     """
-    folder = Path(out) if out is not None else Path("runs") / f"{Path(task).stem}-{method}-{seed}"
+    called = task.name if isinstance(task, Task) else Path(task).stem
+    folder = Path(out) if out is not None else Path("runs") / f"{called}-{method}-{seed}"
+    if isinstance(task, Task):
+        task = _file_of(task, folder)
     command = ["train", os.fspath(task), "--method", method, "--seed", str(seed), "--out", str(folder)]
     command += [] if preset is None else ["--preset", preset]
     for name, value in (("--iterations", iterations), ("--layouts", layouts)):
         command += [] if value is None else [name, str(value)]
     if isinstance(machine, Machine):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        place = folder.parent / f"{folder.name}.form"
-        machine.write(place)
-        machine = place
+        machine = _file_of_machine(machine, folder)
     command += [] if machine is None else ["--machine", os.fspath(machine)]
     for name, given in (settings or {}).items():
         command += ["--set", f"{name}={given if isinstance(given, str) else json.dumps(given)}"]
@@ -323,13 +353,53 @@ def resume(folder: str | os.PathLike[str], *, iterations: int | None = None, pro
     return _trained(command, Path(folder), progress)
 
 
+def _file_of(task: Task, folder: Path) -> str | Path:
+    """What the trainer calls a task: its name if it is built in, else a file beside the run's folder."""
+    if task.name in Task.builtin() and Task(task.name).to_toml() == task.to_toml():
+        return task.name
+    place, text = folder.parent / f"{folder.name}.toml", task.to_toml()
+    if not _is_there(place, "task", lambda: Task(place).to_toml() == text):
+        write_atomic(place, text.encode())
+    return place
+
+
+def _file_of_machine(machine: Machine, folder: Path) -> Path:
+    """The machine in a file beside the run's folder."""
+    place = folder.parent / f"{folder.name}.form"
+    if not _is_there(place, "machine", lambda: Machine.read(place) == machine):
+        machine.write(place)
+    return place
+
+
+def _is_there(place: Path, what: str, is_this_one: Callable[[], bool]) -> bool:
+    """Whether the file is there already. One with something else may be the user's own, and is not replaced."""
+    if not os.path.lexists(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return False
+    try:
+        if is_this_one():
+            return True
+    except (FormError, OSError):
+        pass
+    raise FileError(
+        f"{place}: the {what} would be written to this file, which holds something else: name another folder with `out`, or remove the file",
+        os.fspath(place),
+    )
+
+
 def _trained(command: list[str], folder: Path, progress: Progress) -> Run:
+    with tempfile.TemporaryDirectory() as temporary:
+        return _trained_telling(command, folder, progress, Path(temporary) / "error.txt")
+
+
+def _trained_telling(command: list[str], folder: Path, progress: Progress, refusal: Path) -> Run:
+    """Trains; the trainer writes why it refuses to a file, since that is raised and need not be shown."""
     shown = progress is True
     # A terminal gets the trainer's own display. Where there is none, as in a notebook, lines are handed on to Python's streams.
     terminal = shown and all(_is_terminal(stream) for stream in (sys.stdout, sys.stderr))
-    told = len(_rows(folder / "metrics.csv"))
+    told = len(read_rows(folder / "metrics.csv"))
     child = subprocess.Popen(
-        [sys.executable, "-m", "formrl", *command],
+        [sys.executable, "-m", "formrl", ERROR_FILE, str(refusal), *command],
         stdout=None if terminal else subprocess.PIPE,
         stderr=None if terminal else subprocess.PIPE,
         text=True,
@@ -360,7 +430,8 @@ def _trained(command: list[str], folder: Path, progress: Progress) -> Run:
             reader.join()
     _tell(folder, progress, told)
     if child.returncode not in (0, 1) or not (folder / "config.toml").exists():
-        raise TrainError(_refusal(errors) or f"the trainer ended with exit code {child.returncode}: see above")
+        said = refusal.read_text(encoding="utf-8", errors="replace") if refusal.exists() else ""
+        raise TrainError(said or refusal_of(errors) or f"the trainer ended with exit code {child.returncode}: see above")
     return Run(folder)
 
 
@@ -383,33 +454,24 @@ def _hand_on(source: IO[str], to: Any, kept: list[str]) -> None:
                 to.flush()
 
 
-def _refusal(lines: list[str]) -> str:
-    """What the trainer said last: from its error on, if there is one."""
+def refusal_of(lines: list[str]) -> str:
+    """What a command said last: from its error on, if there is one."""
     first = next((i for i, line in enumerate(lines) if line.startswith("error: ")), 0)
-    return "".join(lines[first:]).strip().removeprefix("error: ")
+    said = "".join(lines[first:]).strip().removeprefix("error: ")
+    return said.split("\n\nFor more information", 1)[0]
 
 
 def _tell(folder: Path, progress: Progress, told: int) -> int:
     if not callable(progress):
         return told
-    rows = _rows(folder / "metrics.csv")
+    rows = read_rows(folder / "metrics.csv")
     for row in rows[told:]:
         progress(row)
     return max(told, len(rows))
 
 
-def _rows(place: Path) -> list[dict[str, float | None]]:
-    """The rows of a table that may be growing: a last line without an end is not there yet."""
-    try:
-        text = place.read_text()
-    except FileNotFoundError:
-        return []
-    whole = text[: text.rfind("\n") + 1].splitlines()
-    return [{name: float(value) if value else None for name, value in row.items()} for row in csv.DictReader(whole)]
-
-
 def _answer(command: list[str]) -> str:
     ended = subprocess.run([sys.executable, "-m", "formrl", *command], capture_output=True, text=True)
     if ended.returncode not in (0, 1):
-        raise TrainError(_refusal(ended.stderr.splitlines(keepends=True)) or f"exit code {ended.returncode}")
+        raise TrainError(refusal_of(ended.stderr.splitlines(keepends=True)) or f"exit code {ended.returncode}")
     return ended.stdout

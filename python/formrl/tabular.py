@@ -207,16 +207,14 @@ def _in_environment(
 ) -> QResult:
     from gymnasium.spaces import Discrete
 
-    from .wrappers import Transition
+    from .wrappers import MachineWrapper, Transition, signature_of
 
     spaces = {"observation": env.observation_space, "action": env.action_space}
     for name, space in spaces.items():
         if not isinstance(space, Discrete) or space.start != 0:
-            raise WorldError(f"a table needs a discrete {name} space that starts at 0, not {space}")
-    known = signature if signature is not None else getattr(env.unwrapped, "signature", None)
-    if known is None:
-        raise WorldError("the environment has no attribute `signature`: pass the atoms that can be observed")
-    known = known if isinstance(known, Signature) else Signature(known)
+            advice = ': pass observation="plain" to MachineWrapper' if isinstance(env, MachineWrapper) else ""
+            raise WorldError(f"a table needs a discrete {name} space that starts at 0, not {space}{advice}")
+    known = signature_of(env, signature)
     learner = QLearner(
         _bound(machines, known),
         states=int(spaces["observation"].n),

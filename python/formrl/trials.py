@@ -23,9 +23,10 @@ from typing import Any
 
 from formrl._native import Task
 
-from .errors import FormError, TrialFailed
+from .errors import DamagedFile, FormError, TrialFailed
 from .extras import require
 from .atomic_files import write_atomic
+from .run_files import read_result
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,7 @@ class Trial:
 
     def result(self) -> dict[str, Any] | None:
         """What it came to, once it is over."""
-        try:
-            text = (self.folder / "result.json").read_text()
-        except FileNotFoundError:
-            return None
-        result: dict[str, Any] = json.loads(text)
-        return result
+        return read_result(self.folder)
 
 
 @dataclass
@@ -140,7 +136,7 @@ def sweep(
     `out/TASK-METHOD-SEED`; one that holds a run of another task, of other settings or of no sweep is refused. `settings` are those of
     `config.toml` by name (`{"ppo.gamma": 0.99}`). Each trial has `cpus` processors of the cluster, which is the one that Ray is
     connected to, or a local one. `retries` is how often a trial whose worker died is started again; a trial that the trainer refused
-    is not. `on_result` is called with each trial as soon as it is over.
+    is not, nor one with a damaged file. `on_result` is called with each trial as soon as it is over.
     """
     ray = require("ray", "formrl.sweep", "ray")
     short = {"iterations": iterations, "layouts": layouts}
@@ -172,7 +168,7 @@ def sweep(
                 outcome.result = ray.get(done)
             except ray.exceptions.RayTaskError as error:
                 outcome.errors.append(str(error.cause))
-                if not isinstance(error.cause, TrialFailed) and outcome.attempts <= retries:
+                if not isinstance(error.cause, (TrialFailed, DamagedFile)) and outcome.attempts <= retries:
                     start(trial)
                     continue
             except ray.exceptions.RayError as error:

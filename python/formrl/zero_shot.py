@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from formrl._native import Machine, Task
 from formrl.errors import WorldError
+from formrl.saved_run import refusal_of
 
 __all__ = ["ZeroShotResult", "run"]
 
@@ -75,7 +76,7 @@ def run(
         command += ["--shield"] * shield + ["--greedy"] * greedy
         ended = subprocess.run([sys.executable, "-m", "formrl", *command], capture_output=True, text=True)
     if ended.returncode not in (0, 1):
-        raise WorldError(ended.stderr.strip().removeprefix("error: ") or f"exit code {ended.returncode}")
+        raise WorldError(refusal_of(ended.stderr.splitlines(keepends=True)) or f"exit code {ended.returncode}")
     found: dict[str, Any] = json.loads(ended.stdout)
     if "impossible" in found:
         raise WorldError(f"the machine cannot be completed: {found['impossible']}")

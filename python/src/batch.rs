@@ -17,6 +17,7 @@ use crate::arrays::read_only;
 use crate::bound::BoundMachine;
 use crate::errors::{record, wrong_type};
 use crate::logic::type_name;
+use crate::logic::whole;
 
 /// Monitors that a thread serves without looking up.
 const AT_ONCE: usize = 4096;
@@ -49,7 +50,10 @@ pub struct Monitors {
 #[pymethods]
 impl BoundMachine {
     /// `n` monitors that are stepped together.
-    fn monitors(slf: Bound<'_, Self>, n: usize) -> PyResult<Monitors> {
+    fn monitors(
+        slf: Bound<'_, Self>,
+        #[pyo3(from_py_with = whole)] n: usize,
+    ) -> PyResult<Monitors> {
         Monitors::start(slf.unbind(), n)
     }
 }
@@ -91,7 +95,7 @@ impl Monitors {
 #[pymethods]
 impl Monitors {
     #[new]
-    fn new(machine: Py<BoundMachine>, n: usize) -> PyResult<Self> {
+    fn new(machine: Py<BoundMachine>, #[pyo3(from_py_with = whole)] n: usize) -> PyResult<Self> {
         Self::start(machine, n)
     }
 

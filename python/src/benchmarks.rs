@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 
 use crate::errors::world;
 use crate::logic::Signature;
+use crate::logic::whole;
 use crate::machine::Machine;
 use crate::tabular::LabelledMdp;
 
@@ -32,7 +33,11 @@ impl BenchmarkWorld {
     /// Craft world: the random map of a seed, or the text of a map.
     #[staticmethod]
     #[pyo3(signature = (*, seed=0, map=None, letters=false))]
-    fn craft(seed: u64, map: Option<&str>, letters: bool) -> PyResult<Self> {
+    fn craft(
+        #[pyo3(from_py_with = whole)] seed: u64,
+        map: Option<&str>,
+        letters: bool,
+    ) -> PyResult<Self> {
         let naming = naming(letters);
         Ok(Self::of_letters(match map {
             None => LetterWorld::craft(seed, naming),
@@ -43,7 +48,7 @@ impl BenchmarkWorld {
     /// Water world with the balls of a seed.
     #[staticmethod]
     #[pyo3(signature = (*, seed=0, letters=false))]
-    fn water(seed: u64, letters: bool) -> Self {
+    fn water(#[pyo3(from_py_with = whole)] seed: u64, letters: bool) -> Self {
         Self {
             world: WaterWorld::new(seed, naming(letters)).into(),
         }
@@ -51,7 +56,11 @@ impl BenchmarkWorld {
 
     /// Letter world: letters in random cells of a torus.
     #[staticmethod]
-    fn letter(size: usize, letters: &str, steps: u32) -> PyResult<Self> {
+    fn letter(
+        #[pyo3(from_py_with = whole)] size: usize,
+        letters: &str,
+        #[pyo3(from_py_with = whole)] steps: u32,
+    ) -> PyResult<Self> {
         let random = &mut generator(0, Stream::Map(0));
         let world = LetterWorld::letters(size, letters, steps, random).map_err(|e| world(&e))?;
         Ok(Self::of_letters(world))
@@ -128,7 +137,11 @@ impl BenchmarkWorld {
     }
 
     /// Starts the episode of this number.
-    fn reset(&mut self, seed: u64, episode: u64) -> PyResult<()> {
+    fn reset(
+        &mut self,
+        #[pyo3(from_py_with = whole)] seed: u64,
+        #[pyo3(from_py_with = whole)] episode: u64,
+    ) -> PyResult<()> {
         let random = &mut generator(seed, Stream::Episode { world: 0, episode });
         let reset = self.world.reset(random);
         reset.map_err(|error| world(&error))

@@ -1,24 +1,26 @@
 //! `form_learn`: the smallest machine for some traces, learnt on a thread of its own while Python goes on, listens for Ctrl-C
 //! and tells how far it has come.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use form_core::{Dataset, Origin};
 use form_learn::{
-    LearnOutcome, Limits, Options, OtherSuspects, Round, SearchProgress, StopReason, Tolerance,
-    TolerantOutcome,
+    LearnOutcome, Limits, Options, OtherSuspects, Round, SearchProgress, StopReason, Suspect,
+    Tolerance, TolerantOutcome,
 };
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PyDict, PyString, PyType};
 
-use crate::errors::{self, record};
-use crate::logic::{Signature, SignatureLike};
+use crate::errors::{self, Class, record};
+use crate::logic::{Signature, SignatureLike, whole};
 use crate::machine::Machine;
 use crate::trace::Trace;
-use crate::trace_input::all_traces;
+use crate::trace_input::{Place, all_traces};
 use crate::watched::watched;
 
 /// Learns the smallest machine from traces that keep coming.
@@ -39,28 +41,92 @@ pub struct Learner {
     learner: Mutex<Inner>,
     /// Whether its traces have objects of their own: then they have lost their names.
     lifted: bool,
+    /// Where the traces of `formrl.learn` stand in what it was given; empty for traces that were added one by one.
+    places: Vec<Place>,
 }
 
-/// The learner, and what it was told, to tell it again.
+/// The learner, and what it was told, to tell it again and to say which traces it means.
 struct Inner {
     learner: form_learn::Learner,
-    /// Every trace that was added, duplicates included, in order.
-    added: Vec<form_core::Trace>,
+    /// The traces. The line of an origin is the number of traces that were added before it, duplicates included.
+    data: Dataset,
 }
 
 impl Inner {
-    fn new(signature: &Signature, options: &Options, added: Vec<form_core::Trace>) -> Self {
-        let mut learner = form_learn::Learner::new(&signature.signature, options);
-        for trace in &added {
-            learner.add(trace);
+    fn new(
+        learner: form_learn::Learner,
+        signature: &form_core::Signature,
+        traces: Vec<form_core::Trace>,
+    ) -> Self {
+        let data = Dataset::new(signature.clone());
+        let mut inner = Self { learner, data };
+        for trace in traces {
+            inner.add(trace);
         }
-        Self { learner, added }
+        inner
     }
 
     fn add(&mut self, trace: form_core::Trace) -> Option<usize> {
-        let number = self.learner.add(&trace);
-        self.added.push(trace);
-        number
+        self.learner.add(&trace);
+        let line = self.data.traces().len() + self.data.duplicates().len();
+        self.data
+            .add(Origin { file: 0, line }, trace)
+            .then_some(line)
+    }
+
+    /// Every trace that was added, duplicates included, in order.
+    fn added(&self) -> Vec<form_core::Trace> {
+        let traces = self.data.traces();
+        let added = self.data.occurrences().into_iter();
+        added.map(|(_, number)| traces[number].1.clone()).collect()
+    }
+}
+
+/// What a search came to.
+struct Found {
+    outcome: LearnOutcome,
+    rounds: Vec<Round>,
+    tolerant: Option<TolerantOutcome>,
+    /// The number of distinct traces.
+    traces: usize,
+    /// The traces that were added, by the number of the distinct one that each is: those that the result names.
+    added: BTreeMap<usize, Vec<usize>>,
+}
+
+impl Found {
+    fn new(
+        (outcome, rounds): (LearnOutcome, Vec<Round>),
+        tolerant: Option<TolerantOutcome>,
+        data: &Dataset,
+    ) -> Self {
+        let mut added: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        if let LearnOutcome::Contradictory(pairs) = &outcome {
+            let named = pairs.iter().flat_map(|(first, second)| [*first, *second]);
+            added.extend(named.map(|number| (number, Vec::new())));
+        }
+        if let Some(learnt) = &tolerant {
+            let others: &[Suspect] = match &learnt.others {
+                OtherSuspects::Traces(others) => others,
+                OtherSuspects::None | OtherSuspects::Unknown => &[],
+            };
+            let named = learnt.suspects.iter().chain(others);
+            added.extend(named.map(|suspect| (suspect.trace, Vec::new())));
+        }
+        if !added.is_empty() {
+            for (origin, number) in data.occurrences() {
+                if let Some(lines) = added.get_mut(&number) {
+                    lines.push(origin.line);
+                }
+            }
+        }
+        let traces = data.traces().len();
+        Self {
+            outcome,
+            rounds,
+            tolerant,
+            traces,
+            added,
+        }
     }
 }
 
@@ -76,20 +142,23 @@ impl Learner {
     #[allow(clippy::too_many_arguments, reason = "keywords of a Python function")]
     fn new(
         signature: SignatureLike,
-        max_disjuncts: usize,
+        #[pyo3(from_py_with = whole)] max_disjuncts: i64,
         propositional: bool,
         cyclic: bool,
         forall_alone: bool,
         once: bool,
-        counts: usize,
+        #[pyo3(from_py_with = whole)] counts: i64,
         joins: bool,
     ) -> PyResult<Self> {
-        for (name, number) in [("max_disjuncts", max_disjuncts), ("counts", counts)] {
-            if !(1..=64).contains(&number) {
-                let message = format!("{name} is a number from 1 to 64");
-                return Err(PyValueError::new_err(message));
-            }
-        }
+        let [max_disjuncts, counts] = [("max_disjuncts", max_disjuncts), ("counts", counts)].map(
+            |(name, number)| match number {
+                1..=64 => Ok(number as usize),
+                _ => Err(PyValueError::new_err(format!(
+                    "{name} is a number from 1 to 64"
+                ))),
+            },
+        );
+        let (max_disjuncts, counts) = (max_disjuncts?, counts?);
         let options = Options {
             first_order: !propositional,
             max_disjuncts,
@@ -103,7 +172,7 @@ impl Learner {
         Ok(Self::of(signature.0, options, Vec::new()))
     }
 
-    /// Adds a trace; its number, or `None` if it was there already.
+    /// Adds a trace; its number, or `None` if it was there already. Traces are numbered as they are added, from 0, duplicates counted.
     fn add(&self, py: Python<'_>, trace: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
         let trace = self.read(trace)?;
         Ok(py.detach(|| self.lock().add(trace)))
@@ -114,14 +183,13 @@ impl Learner {
         let trace = self.read(trace)?;
         Ok(py.detach(|| {
             let mut inner = self.lock();
-            let before = inner.added.len();
-            let mut added = std::mem::take(&mut inner.added);
+            let mut added = inner.added();
+            let before = added.len();
             added.retain(|other| *other != trace);
             let removed = added.len() < before;
-            match removed {
+            if removed {
                 // A proof may rest on the trace: the search begins anew.
-                true => *inner = Inner::new(self.signature.get(), &self.options, added),
-                false => inner.added = added,
+                *inner = Self::told(self.signature.get(), &self.options, added);
             }
             removed
         }))
@@ -129,7 +197,7 @@ impl Learner {
 
     /// A learner with the same options and traces, which goes its own way.
     fn copy(&self, py: Python<'_>) -> Self {
-        let added = py.detach(|| self.lock().added.clone());
+        let added = py.detach(|| self.lock().added());
         Self::of(self.signature.clone_ref(py), self.options.clone(), added)
     }
 
@@ -152,7 +220,7 @@ impl Learner {
         options.set_item("counts", self.options.counts)?;
         options.set_item("joins", self.options.joins)?;
         let signature = self.signature.get();
-        let traces = py.detach(|| self.lock().added.clone()).into_iter();
+        let traces = py.detach(|| self.lock().added()).into_iter();
         let traces = traces.map(|trace| Trace {
             signature: signature.clone(),
             trace,
@@ -186,23 +254,28 @@ impl Learner {
     fn learn<'py>(
         &self,
         py: Python<'py>,
-        max_states: usize,
-        time_limit: Option<f64>,
-        memory_limit: Option<u64>,
+        #[pyo3(from_py_with = whole)] max_states: i64,
+        #[pyo3(from_py_with = seconds)] time_limit: Option<f64>,
+        #[pyo3(from_py_with = whole)] memory_limit: Option<i64>,
         progress: Option<Bound<'py, PyAny>>,
         tolerate: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if max_states == 0 {
-            return Err(PyValueError::new_err("max_states is at least 1"));
+        let wrong = PyValueError::new_err::<&str>;
+        if max_states < 1 {
+            return Err(wrong("max_states is at least 1"));
         }
+        let max_states = max_states as usize;
         let tolerance = tolerate.as_ref().map(tolerance).transpose()?;
-        let time = time_limit.map(Duration::try_from_secs_f64).transpose();
-        let time = time
-            .map_err(|_| PyValueError::new_err("time_limit is a number of seconds, not below 0"))?;
+        // An infinite time, or one longer than clocks count, is no limit.
+        let time = time_limit.filter(|seconds| *seconds <= 1e15 || seconds.is_nan());
+        let time = time.map(Duration::try_from_secs_f64).transpose();
+        let time = time.map_err(|_| wrong("time_limit is a number of seconds, not below 0"))?;
+        let memory = memory_limit.map(u64::try_from).transpose();
+        let memory = memory.map_err(|_| wrong("memory_limit is a number of MiB, not below 0"))?;
         let limits = Limits {
             max_states,
             time,
-            memory: memory_limit.map(|mib| mib.saturating_mul(1 << 20)),
+            memory: memory.map(|mib| mib.saturating_mul(1 << 20)),
             interrupt: Some(Arc::new(AtomicBool::new(false))),
             progress: Some(Arc::new(SearchProgress::default())),
             ..Limits::default()
@@ -210,34 +283,27 @@ impl Learner {
         let start = Instant::now();
         let work = || -> form_learn::Result<_> {
             let mut inner = self.lock();
-            let learner = &mut inner.learner;
-            let traces = learner.traces();
+            let Inner { learner, data } = &mut *inner;
             if let Some(tolerance) = tolerance {
                 let learnt = learner.learn_tolerant(tolerance, &limits)?;
-                return Ok((
-                    learnt.outcome.clone(),
-                    learnt.rounds.clone(),
-                    traces,
-                    Some(learnt),
-                ));
+                let parts = (learnt.outcome.clone(), learnt.rounds.clone());
+                return Ok(Found::new(parts, Some(learnt), data));
             }
             let outcome = learner.learn(&limits)?;
-            Ok((outcome, learner.rounds().to_vec(), traces, None))
+            Ok(Found::new((outcome, learner.rounds().to_vec()), None, data))
         };
         let found = watched(py, &limits, progress.as_ref(), work)?;
-        let (outcome, rounds, traces, tolerant) =
-            found.map_err(|error| errors::learning(&error))?;
+        let found = found.map_err(|error| errors::learning(&error))?;
         let seconds = start.elapsed().as_secs_f64();
-        let sentence = match &tolerant {
+        let sentence = match &found.tolerant {
             Some(learnt) => {
                 let found = learnt.describe(&state_limit(max_states));
                 let warning = learnt.warning("tolerate=1").into_iter();
                 (warning.map(|warning| format!("; {warning}"))).fold(found, |all, one| all + &one)
             }
-            None => sentence(&outcome, max_states),
+            None => self.sentence(&found, max_states),
         };
-        let found = (&outcome, &rounds[..], sentence);
-        self.result(py, found, traces, seconds, tolerant.as_ref())
+        self.result(py, &found, sentence, seconds)
     }
 
     /// How many different traces there are.
@@ -260,13 +326,21 @@ impl Learner {
 
 impl Learner {
     fn of(signature: Py<Signature>, options: Options, added: Vec<form_core::Trace>) -> Self {
-        let inner = Inner::new(signature.get(), &options, added);
+        let inner = Self::told(signature.get(), &options, added);
         Self {
             signature,
             options,
             learner: Mutex::new(inner),
             lifted: false,
+            places: Vec::new(),
         }
+    }
+
+    /// A learner that was told these traces.
+    fn told(signature: &Signature, options: &Options, added: Vec<form_core::Trace>) -> Inner {
+        let signature = &signature.signature;
+        let learner = form_learn::Learner::new(signature, options);
+        Inner::new(learner, signature, added)
     }
 
     /// A learner of traces that have objects of their own, over this signature; names that all of them share stay, if `shared`.
@@ -278,25 +352,42 @@ impl Learner {
     ) -> form_learn::Result<Self> {
         let all = signature.get().signature.clone();
         let lifted = form_learn::lift(&all, traces, shared)?;
-        let mut learner = form_learn::Learner::lifted(&lifted.signature, &options);
-        for trace in &lifted.traces {
-            learner.add(trace);
-        }
+        let learner = form_learn::Learner::lifted(&lifted.signature, &options);
+        let inner = Inner::new(learner, &lifted.signature, lifted.traces);
         Ok(Self {
             signature,
             options,
-            learner: Mutex::new(Inner {
-                learner,
-                added: Vec::new(),
-            }),
+            learner: Mutex::new(inner),
             lifted: true,
+            places: Vec::new(),
         })
     }
 
     /// The trace that a Python value stands for, over the learner's signature.
     fn read(&self, trace: &Bound<'_, PyAny>) -> PyResult<form_core::Trace> {
         let signature = self.signature.get();
-        Trace::read(trace, Some(signature))?.over(&signature.signature)
+        let trace = Trace::read(trace, Some(signature))?.over(&signature.signature)?;
+        match trace.own_signature() {
+            None => Ok(trace),
+            Some(_) => Err(errors::raise(
+                Class::Trace,
+                "a Learner takes no traces with signatures of their own: give all of them to formrl.learn",
+                None,
+                None,
+                None,
+            )),
+        }
+    }
+
+    /// The position of a trace in what was given, and its file and line.
+    fn place(&self, added: usize) -> (usize, Option<(&str, usize)>) {
+        match self.places.get(added) {
+            None => (added, None),
+            Some(place) => {
+                let line = place.line.as_ref().map(|(file, line)| (&**file, *line));
+                (place.position, line)
+            }
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
@@ -307,11 +398,11 @@ impl Learner {
     fn result<'py>(
         &self,
         py: Python<'py>,
-        (outcome, rounds, sentence): (&LearnOutcome, &[Round], String),
-        traces: usize,
+        found: &Found,
+        sentence: String,
         seconds: f64,
-        tolerant: Option<&TolerantOutcome>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let (outcome, tolerant) = (&found.outcome, found.tolerant.as_ref());
         static SUSPECT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         static LEVEL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         static RESULT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -339,10 +430,15 @@ impl Learner {
             LearnOutcome::Contradictory(_) => ("contradictory", (0, 0)),
         };
         let contradictions = match outcome {
-            LearnOutcome::Contradictory(pairs) => pairs.clone(),
+            LearnOutcome::Contradictory(pairs) => {
+                let position = |number: &usize| self.place(found.added[number][0]).0;
+                (pairs.iter())
+                    .map(|(first, second)| (position(first), position(second)))
+                    .collect()
+            }
             _ => Vec::new(),
         };
-        let rounds = (rounds.iter())
+        let rounds = (found.rounds.iter())
             .map(|round| {
                 record(py, &ROUND, "Round")?.call1((
                     round.states,
@@ -355,11 +451,22 @@ impl Learner {
                 ))
             })
             .collect::<PyResult<Vec<_>>>()?;
-        let to_python = |suspects: &[form_learn::Suspect]| {
-            (suspects.iter())
-                .map(|suspect| {
+        let to_python = |suspects: &[Suspect]| {
+            let mut added: Vec<(usize, &Suspect)> = (suspects.iter())
+                .flat_map(|one| {
+                    found.added[&one.trace]
+                        .iter()
+                        .map(move |added| (*added, one))
+                })
+                .collect();
+            added.sort_by_key(|(added, _)| *added);
+            (added.into_iter())
+                .map(|(added, suspect)| {
+                    let (position, place) = self.place(added);
+                    let (file, line) = place.unzip();
                     let expected = suspect.expected.as_str();
-                    record(py, &SUSPECT, "Suspect")?.call1((suspect.trace, expected, suspect.after))
+                    let suspect = (position, expected, suspect.after, file, line);
+                    record(py, &SUSPECT, "Suspect")?.call1(suspect)
                 })
                 .collect::<PyResult<Vec<_>>>()
         };
@@ -391,7 +498,7 @@ impl Learner {
             contradictions,
             rounds,
             self.signature.clone_ref(py),
-            traces,
+            found.traces,
             seconds,
             (
                 tolerant.map_or(0, |learnt| learnt.misjudged),
@@ -402,29 +509,33 @@ impl Learner {
         );
         record(py, &RESULT, "LearnResult")?.call(parts, Some(&sentence))
     }
+
+    /// The sentence of `form learn`, with the arguments of Python and the contradictory traces.
+    fn sentence(&self, found: &Found, max_states: usize) -> String {
+        let LearnOutcome::Contradictory(pairs) = &found.outcome else {
+            return found.outcome.describe(&state_limit(max_states));
+        };
+        let name = |number: &usize| match self.place(found.added[number][0]) {
+            (_, Some((file, line))) => format!("{file}:{line}"),
+            (position, None) => format!("trace {position}"),
+        };
+        let which: Vec<String> = (pairs.iter().take(3))
+            .map(|(first, second)| match first == second {
+                true => format!("{} is over before the first observation", name(first)),
+                false => format!("{} and {} end in different ways", name(first), name(second)),
+            })
+            .collect();
+        format!(
+            "no machine is consistent with the traces: {}: {}",
+            found.outcome.describe(""),
+            which.join(", ")
+        )
+    }
 }
 
 /// The maximum number of states as it is written in Python.
 fn state_limit(max_states: usize) -> String {
     format!("max_states={max_states}")
-}
-
-/// The sentence of `form learn`, with the arguments of Python and the contradictory traces.
-fn sentence(outcome: &LearnOutcome, max_states: usize) -> String {
-    let LearnOutcome::Contradictory(pairs) = outcome else {
-        return outcome.describe(&state_limit(max_states));
-    };
-    let which: Vec<String> = (pairs.iter().take(3))
-        .map(|(first, second)| match first == second {
-            true => format!("trace {first} is over before the first observation"),
-            false => format!("traces {first} and {second} end in different ways"),
-        })
-        .collect();
-    format!(
-        "no machine is consistent with the traces: {}: {}",
-        outcome.describe(""),
-        which.join(", ")
-    )
 }
 
 /// Reads a number of traces, a percentage such as "2%", or "auto".
@@ -438,6 +549,17 @@ fn tolerance(value: &Bound<'_, PyAny>) -> PyResult<Tolerance> {
         return text.to_str()?.parse().map_err(|_| wrong());
     }
     Ok(Tolerance::AtMost(value.extract().map_err(|_| wrong())?))
+}
+
+/// Reads a number of seconds. A whole number that is too large for a `float` is infinite.
+fn seconds(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+    value.extract().or_else(|error: PyErr| {
+        match error.is_instance_of::<PyOverflowError>(value.py()) {
+            true if value.lt(0)? => Ok(Some(f64::NEG_INFINITY)),
+            true => Ok(Some(f64::INFINITY)),
+            false => Err(error),
+        }
+    })
 }
 
 fn stop_name(reason: StopReason) -> &'static str {
@@ -468,6 +590,8 @@ fn stop_name(reason: StopReason) -> &'static str {
 ///
 /// Traces may have objects of their own: with `lifted`, no edge names any; where traces bring signatures of their own, edges may name what
 /// all of these have.
+///
+/// Traces that the result names have their index in the collection as number, and their file and line where they are from one.
 #[pyfunction]
 #[pyo3(signature = (
     traces, signature=None, *, max_disjuncts=1, propositional=false, cyclic=false, forall_alone=true, once=false, counts=1,
@@ -478,21 +602,27 @@ pub fn learn<'py>(
     py: Python<'py>,
     traces: &Bound<'py, PyAny>,
     signature: Option<SignatureLike>,
-    max_disjuncts: usize,
+    #[pyo3(from_py_with = whole)] max_disjuncts: i64,
     propositional: bool,
     cyclic: bool,
     forall_alone: bool,
     once: bool,
-    counts: usize,
+    #[pyo3(from_py_with = whole)] counts: i64,
     joins: bool,
-    max_states: usize,
-    time_limit: Option<f64>,
-    memory_limit: Option<u64>,
+    #[pyo3(from_py_with = whole)] max_states: i64,
+    #[pyo3(from_py_with = seconds)] time_limit: Option<f64>,
+    #[pyo3(from_py_with = whole)] memory_limit: Option<i64>,
     progress: Option<Bound<'py, PyAny>>,
     tolerate: Option<Bound<'py, PyAny>>,
     lifted: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (traces, occurring) = all_traces(traces, signature.as_ref().map(SignatureLike::get))?;
+    if lifted && propositional {
+        return Err(PyValueError::new_err(
+            "lifted does not go with propositional: its edges have quantified atoms",
+        ));
+    }
+    let (traces, places, occurring) =
+        all_traces(traces, signature.as_ref().map(SignatureLike::get))?;
     let signature = match signature {
         Some(signature) => signature,
         None => SignatureLike(Py::new(py, Signature::of(occurring))?),
@@ -525,5 +655,6 @@ pub fn learn<'py>(
             inner.add(trace);
         }
     }
+    learner.places = places;
     learner.learn(py, max_states, time_limit, memory_limit, progress, tolerate)
 }

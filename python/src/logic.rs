@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use form_core::{AtomId, AtomSet};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyBytes, PyDict, PyFrozenSet, PyInt, PyIterator, PyList, PySet, PyString,
@@ -370,6 +371,22 @@ fn from_bits(ids: &[AtomId], bits: &Bound<'_, PyAny>) -> PyResult<AtomSet> {
         }
     }
     Ok(set)
+}
+
+/// A whole number, 0 or more.
+pub fn whole<'a, 'py, T>(value: &'a Bound<'py, PyAny>) -> PyResult<T>
+where
+    T: FromPyObject<'a, 'py, Error = PyErr>,
+{
+    value.extract().map_err(|error: PyErr| {
+        match error.is_instance_of::<PyOverflowError>(value.py()) {
+            true if value.lt(0).unwrap_or(false) => {
+                PyValueError::new_err(format!("expected a whole number, 0 or more, not {value}"))
+            }
+            true => PyValueError::new_err(format!("{value} is too large a number")),
+            false => error,
+        }
+    })
 }
 
 /// What a value is, as messages say it.

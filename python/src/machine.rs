@@ -147,12 +147,17 @@ impl Machine {
             .map_err(|error| errors::core(&error.in_file(&path.display().to_string())))
     }
 
-    /// Writes a machine file, as JSON if its name ends in `.json`, else as `.form`.
+    /// Writes a machine file: JSON if its name ends in `.json`, and `.form` if it ends in that or has no extension.
     fn write(&self, path: PathBuf) -> PyResult<()> {
         let text = if has_extension(&path, "json") {
             self.machine.to_json() + "\n"
-        } else {
+        } else if has_extension(&path, "form") || path.extension().is_none() {
             self.machine.to_string()
+        } else {
+            let name = path.display().to_string();
+            let problem = format!("{name}: machines are written as .form or .json");
+            let class = errors::Class::File;
+            return Err(errors::raise(class, &problem, Some(&name), None, None));
         };
         files::replace(&path, |file| {
             let written = file.write_all(text.as_bytes());

@@ -1,16 +1,16 @@
 //! `form_lab`'s saved runs at play: their policies asked step by step in worlds of Python's, and whole episodes.
 
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use form_env::{Action, Environment, Shortest, Split, Worlds as _};
-use form_lab::{EpisodeRequest, Recording, SavedRun};
+use form_lab::{EpisodeRequest, Recording, SavedRun, message};
 use form_rl::{Choice, log_softmax};
 use numpy::{PyArray1, PyArray4, PyArrayMethods};
 use pyo3::prelude::*;
 
 use crate::arrays::read_only;
 use crate::errors::{self, Class};
+use crate::logic::whole;
 use crate::worlds::Worlds;
 
 /// The policies of a run, asked step by step in the first of some worlds: `begin` after a reset, `observe` after a step.
@@ -27,7 +27,7 @@ impl Player {
     fn new(folder: PathBuf, worlds: &Worlds) -> PyResult<Self> {
         let run = opened(&folder)?;
         let player = run.player(worlds.native()?);
-        let player = player.map_err(|error| problem(Class::World, &error))?;
+        let player = player.map_err(|error| problem(&message(&error)))?;
         Ok(Self { player })
     }
 
@@ -56,7 +56,7 @@ impl Player {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let worlds = worlds.native()?;
         let actions = worlds.actions().len();
-        let logits = (self.player.logits(worlds)).map_err(|error| problem(Class::World, &error))?;
+        let logits = (self.player.logits(worlds)).map_err(|error| problem(&error.to_string()))?;
         let mut probabilities = vec![1.0 / actions as f64; actions];
         if let Some(logits) = logits {
             let mut logs = vec![0.0; logits.len()];
@@ -94,10 +94,10 @@ type Played<'py> = (
 pub fn play_episode<'py>(
     py: Python<'py>,
     folder: PathBuf,
-    map: Option<u64>,
+    #[pyo3(from_py_with = whole)] map: Option<u64>,
     held_out: bool,
     greedy: bool,
-    seed: u64,
+    #[pyo3(from_py_with = whole)] seed: u64,
 ) -> PyResult<Played<'py>> {
     let request = EpisodeRequest {
         split: match held_out {
@@ -114,7 +114,7 @@ pub fn play_episode<'py>(
     let run = opened(&folder)?;
     let recording = py
         .detach(|| Recording::of(&run, &request))
-        .map_err(|error| problem(Class::World, &error))?;
+        .map_err(|error| problem(&message(&error)))?;
     let mut world = recording.start().clone();
     let (machine, spec) = (recording.machine(), world.spec().clone());
     let mut monitor = form_core::Monitor::new(machine);
@@ -129,7 +129,7 @@ pub fn play_episode<'py>(
         states.push(machine.machine().state_name(monitor.state()).to_owned());
         if let Some(next) = next {
             let step = world.step(*next as usize);
-            step.map_err(|error| problem(Class::World, &error))?;
+            step.map_err(|error| problem(&error.to_string()))?;
         }
     }
     let (width, height, channels) = (spec.planes.as_ref()).map_or((0, 0, 0), |planes| {
@@ -152,9 +152,11 @@ pub fn play_episode<'py>(
 }
 
 fn opened(folder: &Path) -> PyResult<SavedRun> {
-    SavedRun::open(folder).map_err(|error| problem(Class::File, &error))
+    let place = folder.display().to_string();
+    SavedRun::open(folder)
+        .map_err(|error| errors::raise(Class::File, &message(&error), Some(&place), None, None))
 }
 
-fn problem(class: Class, error: &dyn Display) -> PyErr {
-    errors::raise(class, &format!("{error:#}"), None, None, None)
+fn problem(message: &str) -> PyErr {
+    errors::raise(Class::World, message, None, None, None)
 }

@@ -169,9 +169,22 @@ impl Policy {
 
 /// Of a file that cannot be read, or is not what it should be.
 pub(crate) fn problem(error: &form_rl::Error) -> PyErr {
+    use form_rl::Error::{Damaged, Io, Mismatch};
     let errno = match error {
-        form_rl::Error::Io { source, .. } => source.raw_os_error(),
+        Io { source, .. } => source.raw_os_error(),
         _ => None,
     };
-    raise(Class::File, &error.to_string(), None, None, errno)
+    let file = match error {
+        Io { path, .. } | Damaged { path, .. } | Mismatch { path, .. } => {
+            Some(path.display().to_string())
+        }
+        _ => None,
+    };
+    raise(
+        Class::File,
+        &error.to_string(),
+        file.as_deref(),
+        None,
+        errno,
+    )
 }

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 use crate::bound::BoundMachine;
 use crate::errors::{self, Class};
+use crate::logic::whole;
 use crate::logic::{Signature, SignatureLike};
 
 type Outcomes = Vec<Vec<Vec<(f64, usize, f64, bool)>>>;
@@ -147,8 +148,8 @@ impl QLearner {
     fn new(
         machines: Vec<Py<BoundMachine>>,
         table: Option<&LabelledMdp>,
-        states: usize,
-        actions: usize,
+        #[pyo3(from_py_with = whole)] states: usize,
+        #[pyo3(from_py_with = whole)] actions: usize,
         learning_rate: f64,
         epsilon: f64,
         discount: f64,
@@ -156,8 +157,8 @@ impl QLearner {
         crm: bool,
         shaping: bool,
         environment_reward: bool,
-        episode_steps: u32,
-        seed: u64,
+        #[pyo3(from_py_with = whole)] episode_steps: u32,
+        #[pyo3(from_py_with = whole)] seed: u64,
     ) -> PyResult<Self> {
         let settings = QSettings {
             learning_rate,
@@ -193,7 +194,7 @@ impl QLearner {
         &mut self,
         py: Python<'py>,
         table: &LabelledMdp,
-        steps: u64,
+        #[pyo3(from_py_with = whole)] steps: u64,
     ) -> PyResult<Episodes<'py>> {
         if table.table.states() != self.states {
             return Err(PyValueError::new_err(format!(
@@ -337,9 +338,9 @@ pub fn optimum(
     epsilon: f64,
     discount: f64,
     environment_reward: bool,
-    episode_steps: u32,
-    episodes: u32,
-    seed: u64,
+    #[pyo3(from_py_with = whole)] episode_steps: u32,
+    #[pyo3(from_py_with = whole)] episodes: u32,
+    #[pyo3(from_py_with = whole)] seed: u64,
 ) -> PyResult<(Vec<f64>, Vec<f64>)> {
     let settings = QSettings {
         epsilon,
@@ -368,8 +369,8 @@ pub fn learning_curve<'py>(
     steps: PyReadonlyArray1<'_, u32>,
     rewards: PyReadonlyArray1<'_, f64>,
     optimum: Vec<f64>,
-    window: usize,
-    tick: u64,
+    #[pyo3(from_py_with = whole)] window: usize,
+    #[pyo3(from_py_with = whole)] tick: u64,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     if tasks.len() != steps.len() || tasks.len() != rewards.len() {
         return Err(PyValueError::new_err("arrays of different lengths"));

@@ -15,6 +15,8 @@ use crate::trace::Trace;
 #[pyclass(module = "formrl")]
 pub struct TraceReader {
     pub signature: Signature,
+    /// The file's name.
+    pub name: String,
     /// Where the traces come from until there are no more. Only one at a time has it, so the lock is never waited for.
     file: Mutex<Option<TraceFile>>,
     traces: std::vec::IntoIter<(usize, form_core::Trace)>,
@@ -37,11 +39,34 @@ impl TraceReader {
                 Signature::of(Arc::new(declared))
             }
         };
+        let file = open()?;
         Ok(Self {
             signature,
-            file: Mutex::new(Some(open()?)),
+            name: file.name().to_owned(),
+            file: Mutex::new(Some(file)),
             traces: Vec::new().into_iter(),
         })
+    }
+
+    /// The next trace and its line.
+    pub fn next_with_line(&mut self, py: Python<'_>) -> PyResult<Option<(usize, Trace)>> {
+        let source = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if self.traces.len() == 0
+            && let Some(mut file) = source.take()
+        {
+            let signature = &self.signature.signature;
+            let (next, file) = py.detach(|| (file.next_traces(signature), file));
+            let next = next.map_err(|error| errors::core(&error))?;
+            if !next.is_empty() {
+                *source = Some(file);
+            }
+            self.traces = next.into_iter();
+        }
+        let signature = &self.signature;
+        Ok(self.traces.next().map(|(line, trace)| {
+            let signature = signature.clone();
+            (line, Trace { signature, trace })
+        }))
     }
 }
 
@@ -57,23 +82,9 @@ impl TraceReader {
         slf
     }
 
-    pub fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Trace>> {
-        let source = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if self.traces.len() == 0
-            && let Some(mut file) = source.take()
-        {
-            let signature = &self.signature.signature;
-            let (next, file) = py.detach(|| (file.next_traces(signature), file));
-            let next = next.map_err(|error| errors::core(&error))?;
-            if !next.is_empty() {
-                *source = Some(file);
-            }
-            self.traces = next.into_iter();
-        }
-        Ok(self.traces.next().map(|(_, trace)| Trace {
-            signature: self.signature.clone(),
-            trace,
-        }))
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Trace>> {
+        let next = self.next_with_line(py)?;
+        Ok(next.map(|(_, trace)| trace))
     }
 }
 

@@ -14,15 +14,27 @@ use crate::logic::{Signature, texts, type_name};
 use crate::trace::Trace;
 use crate::trace_file::TraceReader;
 
+/// Where a trace stands in what was given.
+pub struct Place {
+    /// Its index in the collection. A file counts as its traces, one after the other.
+    pub position: usize,
+    /// The name of its file, and its line there.
+    pub line: Option<(Arc<str>, usize)>,
+}
+
+/// What is done with each trace.
+type Take<'a> = &'a mut dyn FnMut(Trace, Place) -> PyResult<()>;
+
 /// Hands over all traces that a Python value stands for, one after the other: a file's name, an open file, or any collection of
 /// traces and files. Returns the atoms that files and lines declare.
 pub fn each_trace(
     value: &Bound<'_, PyAny>,
     signature: Option<&Signature>,
-    take: &mut dyn FnMut(Trace) -> PyResult<()>,
+    take: Take<'_>,
 ) -> PyResult<form_core::Signature> {
+    let mut position = 0;
     if let Some(reader) = file(value, signature)? {
-        return each_of_file(value.py(), reader, take);
+        return each_of_file(value.py(), reader, &mut position, take);
     }
     if value.is_instance_of::<Trace>() || value.is_instance_of::<PyDict>() {
         return Err(errors::wrong_type(
@@ -40,12 +52,15 @@ pub fn each_trace(
     for item in items {
         let item = item?;
         let more = match (file(&item, signature)?, declaration(&item)?) {
-            (Some(reader), _) => Some(each_of_file(value.py(), reader, take)?),
-            (None, None) => {
-                take(Trace::read(&item, signature)?)?;
-                None
+            (Some(reader), _) => Some(each_of_file(value.py(), reader, &mut position, take)?),
+            (None, atoms) => {
+                if atoms.is_none() {
+                    let line = None;
+                    take(Trace::read(&item, signature)?, Place { position, line })?;
+                }
+                position += 1;
+                atoms
             }
-            (None, atoms) => atoms,
         };
         if let Some(more) = more {
             declared = declared.union(&more);
@@ -54,14 +69,16 @@ pub fn each_trace(
     Ok(declared)
 }
 
-/// All traces, and what can be observed in them.
+/// All traces, where each stands, and what can be observed in them.
 pub fn all_traces(
     value: &Bound<'_, PyAny>,
     signature: Option<&Signature>,
-) -> PyResult<(Vec<Trace>, Arc<form_core::Signature>)> {
+) -> PyResult<(Vec<Trace>, Vec<Place>, Arc<form_core::Signature>)> {
     let mut traces: Vec<Trace> = Vec::new();
-    let declared = each_trace(value, signature, &mut |trace| {
+    let mut places = Vec::new();
+    let declared = each_trace(value, signature, &mut |trace, place| {
         traces.push(trace);
+        places.push(place);
         Ok(())
     })?;
     let mut all = Arc::new(declared);
@@ -75,16 +92,20 @@ pub fn all_traces(
             };
         }
     }
-    Ok((traces, all))
+    Ok((traces, places, all))
 }
 
 fn each_of_file(
     py: Python<'_>,
     mut reader: TraceReader,
-    take: &mut dyn FnMut(Trace) -> PyResult<()>,
+    position: &mut usize,
+    take: Take<'_>,
 ) -> PyResult<form_core::Signature> {
-    while let Some(trace) = reader.__next__(py)? {
-        take(trace)?;
+    let file: Arc<str> = reader.name.as_str().into();
+    while let Some((line, trace)) = reader.next_with_line(py)? {
+        let line = Some((file.clone(), line));
+        let position = std::mem::replace(position, *position + 1);
+        take(trace, Place { position, line })?;
     }
     Ok((*reader.signature.signature).clone())
 }

@@ -34,7 +34,7 @@ pub fn write_traces(
         };
         let mut mode = None;
         let mut count = 0;
-        each_trace(traces, signature, &mut |trace| {
+        each_trace(traces, signature, &mut |trace, _| {
             if mode.is_none() {
                 header(&mut out, signature, trace.trace.step_mode()).map_err(failed)?;
             }

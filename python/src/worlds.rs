@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 
 use crate::benchmarks::BenchmarkWorld;
 use crate::errors::{self, Class, world};
+use crate::logic::whole;
 use crate::placed::{self, Placed};
 use crate::seen::{Numbered, Observations, expect};
 use crate::stepping::{Begin, Ends, start_next, step, write_labels};
@@ -82,13 +83,13 @@ impl Worlds {
     fn new(
         py: Python<'_>,
         task: &Task,
-        n: usize,
-        seed: u64,
+        #[pyo3(from_py_with = whole)] n: usize,
+        #[pyo3(from_py_with = whole)] seed: u64,
         view: &str,
         actions: &str,
         starts: &str,
-        maps: Option<usize>,
-        map_seed: u64,
+        #[pyo3(from_py_with = whole)] maps: Option<usize>,
+        #[pyo3(from_py_with = whole)] map_seed: u64,
         held_out: bool,
     ) -> PyResult<Self> {
         let options = WorldOptions {
@@ -162,7 +163,7 @@ impl Worlds {
     }
 
     /// Starts over with another seed: the first episode in every world.
-    fn restart(&mut self, py: Python<'_>, seed: u64) -> PyResult<()> {
+    fn restart(&mut self, py: Python<'_>, #[pyo3(from_py_with = whole)] seed: u64) -> PyResult<()> {
         let restarted = py.detach(|| -> form_env::Result<()> {
             match &mut self.many {
                 Many::Grid {
@@ -320,7 +321,7 @@ impl Worlds {
         &self,
         py: Python<'py>,
         world: usize,
-        scale: usize,
+        #[pyo3(from_py_with = whole)] scale: usize,
     ) -> PyResult<Bound<'py, PyArray3<u8>>> {
         let copy = self.copy_of(world)?;
         let pixels = Frame::of_world(&copy).to_rgb(scale);

@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode
 import formrl.benchmarks
 import formrl.worlds
 from formrl import Machine, Signature, WorldError
+from formrl._native import BenchmarkWorld
 from formrl.benchmarks import BenchmarkEnv, BenchmarkVectorEnv, CraftEnv, LetterEnv, OfficeEnv, WaterEnv, environments, tasks
 from formrl.vector import MachineVectorWrapper
 from formrl.wrappers import MachineWrapper
@@ -244,3 +245,10 @@ def test_mistakes_are_named() -> None:
     with pytest.raises(ValueError, match="continuous"):
         WaterEnv().table()
     assert isinstance(formrl.benchmarks.OfficeEnv(letters=True).signature, Signature)
+
+
+def test_numbers_that_are_too_large_are_refused_in_words() -> None:
+    world = BenchmarkWorld.office()
+    for numbers in ((10**30, 0), (0, 10**30)):
+        with pytest.raises(ValueError, match="^10+ is too large a number"):
+            world.reset(*numbers)

@@ -46,6 +46,26 @@ def test_exit_codes(examples: Path) -> None:
     assert code == 1 and out
 
 
+def test_errors_are_shown_unless_somebody_reads_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from formrl.saved_run import ERROR_FILE
+
+    monkeypatch.setenv("FORMRL_ERRORS", str(tmp_path / "left-over.txt"))
+    code, _, shown = run("train", "no-such")
+    assert code == 2 and shown.startswith("error: no task `no-such`") and not list(tmp_path.iterdir())
+    place = tmp_path / "error.txt"
+    assert run(ERROR_FILE, place, "train", "no-such") == (2, "", "")
+    assert f"error: {place.read_text()}\n" == shown
+    assert run(ERROR_FILE, tmp_path / "no-such-folder" / "error.txt", "train", "no-such") == (2, "", shown)
+
+
+def test_commands_that_need_the_binary() -> None:
+    from formrl.__main__ import BINARY_ONLY
+
+    for name in BINARY_ONLY:
+        code, out, err = run(name, "--help")
+        assert (code, out) == (2, "") and f"`{name}` is not in the Python package" in err and "form-cli" in err
+
+
 def test_ctrl_c_stops_a_command(tmp_path: Path) -> None:
     import formrl
 

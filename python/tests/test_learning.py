@@ -1,5 +1,6 @@
 """Learning: from lists, iterators and files, with limits as values, progress, and Ctrl-C."""
 
+import math
 import os
 import pickle
 import random
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,8 +70,23 @@ def test_options() -> None:
         formrl.learn(TRACES, max_disjuncts=0)
     with pytest.raises(ValueError, match="max_states"):
         formrl.learn(TRACES, max_states=0)
-    with pytest.raises(ValueError, match="time_limit"):
-        formrl.learn(TRACES, time_limit=-1)
+    wrong: dict[str, Any]
+    for wrong in ({"time_limit": -1}, {"time_limit": math.nan}, {"max_states": -1}, {"max_disjuncts": -1}, {"memory_limit": -1}):
+        with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):
+            formrl.learn(TRACES, **wrong)
+    huge = 10**400
+    for name in ("max_states", "max_disjuncts", "counts", "memory_limit"):
+        with pytest.raises(ValueError, match=f"^10+ is too large a number\n.*{name}"):
+            formrl.learn(TRACES, **{name: huge})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="^time_limit is "):
+        formrl.learn(TRACES, time_limit=-huge)
+    learner = formrl.Learner(["goal"])
+    with pytest.raises(ValueError, match="too large"):
+        learner.learn(max_states=huge)
+    assert learner.learn(time_limit=huge).minimal
+    # No limit at all, and one beyond all clocks.
+    assert formrl.learn(TRACES, time_limit=math.inf).minimal
+    assert formrl.learn(TRACES, time_limit=1e300).minimal
 
 
 def walks(machine: Machine, atoms: list[str]) -> list[Trace]:
@@ -236,8 +253,72 @@ def test_other_suspects_are_named() -> None:
     assert formrl.learn(traces, max_disjuncts=2).other_suspects == []
     certain = [("goal", [["a"]])] * 5 + [("incomplete", [["a"]])]
     result = formrl.learn(certain, tolerate=1)
-    assert [suspect.trace for suspect in result.suspects] == [1]
+    assert [suspect.trace for suspect in result.suspects] == [5]
     assert result.other_suspects == []
+
+
+GOOD = ("goal", [["a"], ["b"]])
+
+
+def test_traces_are_named_by_their_index(tmp_path: Path) -> None:
+    """Not by the number among different ones: that would blame innocent traces."""
+    wrong = [("incomplete", [["q"]]), ("incomplete", [["a"], ["b"]])]
+    result = formrl.learn([GOOD] * 3 + wrong)
+    assert result.contradictions == [(0, 4)] and "trace 0 and trace 4 end" in result.explain()
+    traces = [GOOD] * 5 + [("incomplete", [["b"]])] * 4 + [("incomplete", [["a"], ["b"]])] * 2 + [("incomplete", [["a"]])] + [GOOD]
+    result = formrl.learn(traces, tolerate=2)
+    assert (result.misjudged, [s.trace for s in result.suspects]) == (2, [9, 10])
+    assert {(s.expected, s.file, s.line) for s in result.suspects} == {("goal", None, None)}
+    # What is declared in a list has an index, too.
+    result = formrl.learn([{"signature": ["a", "b"]}, *traces], tolerate=2)
+    assert [s.trace for s in result.suspects] == [10, 11]
+    # Files have lines, those that `form learn` names; of several, traces are counted through.
+    path = tmp_path / "traces.jsonl"
+    lines = ['{"signature":["a","b"]}', *(Trace(*trace).to_json() for trace in traces)]
+    path.write_text("\n".join(lines))
+    result = formrl.learn(path, tolerate=2)
+    assert [s[-2:] for s in result.suspects] == [(str(path), 11), (str(path), 12)]
+    again = list(formrl.read_traces(path))
+    assert all(again[s.trace].kind == "incomplete" and len(again[s.trace]) == 2 for s in result.suspects)
+    assert f"{path}:2 and {path}:11 end" in formrl.learn(path).explain()
+    with path.open() as file:
+        result = formrl.learn([GOOD, file, path], tolerate=4)
+    assert [(s.trace, s.line) for s in result.suspects] == [(10, 11), (11, 12), (23, 11), (24, 12)]
+
+
+def test_all_other_suspects_are_named() -> None:
+    traces = [("goal", [["a"]])] * 2 + [("goal", [["b"]])] * 2 + [("incomplete", [["c"], ["d"]])]
+    result = formrl.learn(traces, tolerate=2)
+    assert result.other_suspects is not None
+    named = [[s.trace for s in suspects] for suspects in (result.suspects, result.other_suspects)]
+    assert sorted(named) == [[0, 1], [2, 3]] and result.misjudged == 2
+
+
+def test_lifted_traces_are_named_by_their_index() -> None:
+    traces = [("goal", [[f"p(o{i})"]]) for i in range(4)] + [("incomplete", [[f"q(o{i})"]]) for i in range(4)]
+    wrong = [("incomplete", [["p(o1)"]]), ("incomplete", [["p(o7)"]])]
+    result = formrl.learn(traces + wrong, lifted=True, tolerate=2)
+    assert (result.misjudged, [s.trace for s in result.suspects]) == (2, [8, 9])
+    assert formrl.learn(traces + wrong, lifted=True).contradictions == [(0, 8)]
+    own = [Trace(kind, steps, own_signature=steps[0]) for kind, steps in traces + wrong]
+    assert [s.trace for s in formrl.learn(own, tolerate=2).suspects] == [8, 9]
+
+
+def test_a_learner_counts_what_is_added() -> None:
+    learner = Learner(["a", "b", "q"])
+    assert [learner.add(GOOD) for _ in range(3)] == [0, None, None]
+    assert [learner.add(("incomplete", steps)) for steps in ([["q"]], [["a"], ["b"]])] == [3, 4]
+    assert learner.learn().contradictions == [(0, 4)]
+    for same in (learner.copy(), pickle.loads(pickle.dumps(learner))):
+        assert [s.trace for s in same.learn(tolerate=1).suspects] == [4]
+    learner.remove(("incomplete", [["q"]]))
+    assert learner.learn().contradictions == [(0, 3)]
+    with pytest.raises(formrl.TraceError, match="signatures of their own"):
+        learner.add(Trace("goal", [["a"]], own_signature=["a"]))
+    # What counts every step does not go with what counts changes, with a tolerance neither.
+    mixed: list[Any] = [GOOD, Trace("goal", [["a"], ["b"]], compress=False)]
+    with pytest.raises(formrl.FormError, match="steps"):
+        formrl.learn(mixed, tolerate=1)
 
 
 def test_auto_claims_what_it_proves() -> None:
@@ -280,3 +361,5 @@ def test_names_of_objects_mean_nothing_in_lifted_traces() -> None:
     traces += [("incomplete", [[f"shipped(o{i})"], [f"paid(o{i})"]]) for i in range(5, 9)]
     machine = formrl.learn(traces, lifted=True).require()
     assert all("(o" not in edge.formula for edge in machine.edges)
+    with pytest.raises(ValueError, match="^lifted does not go with propositional: its edges have quantified atoms$"):
+        formrl.learn(traces, lifted=True, propositional=True)

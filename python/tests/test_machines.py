@@ -44,6 +44,12 @@ def test_files_say_the_same(machine: Machine, tmp_path: Path) -> None:
     assert (tmp_path / "machine.json").read_text().startswith("{")
     assert Machine.from_json(machine.to_json()) == machine
     assert Machine.parse(str(machine)) == machine
+    # As for the command line: a name without an extension is one of a .form file, others are refused.
+    machine.write(tmp_path / "machine")
+    assert Machine.read(tmp_path / "machine") == machine
+    with pytest.raises(formrl.FileError, match=r"m\.xyz: machines are written as \.form or \.json"):
+        machine.write(tmp_path / "m.xyz")
+    assert not (tmp_path / "m.xyz").exists()
 
 
 def test_examples_can_be_read(examples: Path) -> None:

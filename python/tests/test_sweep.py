@@ -193,6 +193,17 @@ def test_runs_of_no_sweep_are_not_taken_over(begun: Trial) -> None:
     replace(begun, seed=2).claim_folder()
 
 
+def test_a_damaged_result_is_named(begun: Trial, cluster: None) -> None:
+    place = begun.folder / "result.json"
+    place.write_text('{"ending": "conv')
+    with pytest.raises(formrl.DamagedFile, match="result.json:1:12: Unterminated string") as found:
+        begun.result()
+    assert found.value.file == str(place)
+    settings = {"iterations": 1, "ppo.gamma": "0.99"}
+    [failed] = formrl.sweep(begun.task, seeds=[1], preset="paper", settings=settings, out=begun.folder.parent)
+    assert failed.attempts == 1 and failed.errors == [str(found.value)]
+
+
 def test_two_trials_never_share_a_folder(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="same folder"):
         formrl.sweep("all-yellow", "form", [1, 1], out=tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from formrl import LabelError, Machine, WorldError, tabular
 from formrl.benchmarks import OfficeEnv, tasks
 from formrl.tabular import BenchmarkWorld, LabelledMdp, QLearner
-from formrl.wrappers import Transition
+from formrl.wrappers import MachineWrapper, Transition
 
 OFFICE = BenchmarkWorld.office().table()
 
@@ -77,6 +77,13 @@ def test_gymnasiums_own_tables() -> None:
 
     again = tabular.q_learning(lake, machine, labels, signature=["gift", "goal"], steps=10_000, seed=0)
     assert again.success() > 0.5
+    # A wrapper brings labels and signature.
+    wrapped = MachineWrapper(lake, machine, labels, signature=["gift", "goal"], observation="plain")
+    assert tabular.q_learning(wrapped, machine, steps=10_000, seed=0).success() > 0.5
+    with pytest.raises(WorldError, match="observation=\"plain\" to MachineWrapper"):
+        tabular.q_learning(MachineWrapper(lake, machine, labels, signature=["gift", "goal"]), machine, steps=1)
+    with pytest.raises(WorldError, match="pass `signature`"):
+        tabular.q_learning(lake, machine, labels, steps=1)
 
 
 def test_windows_of_forall_are_situations() -> None:
@@ -95,6 +102,8 @@ def test_mistakes_are_named() -> None:
     machine = tasks("office")["coffee"]
     with pytest.raises(WorldError, match="shaping"):
         tabular.q_learning(OFFICE, machine, steps=1, shaping="distance")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="expected a whole number, 0 or more, not -1"):
+        tabular.q_learning(OFFICE, machine, steps=-1)
     with pytest.raises(ValueError, match="epsilon = 2"):
         tabular.q_learning(OFFICE, machine, steps=1, epsilon=2.0)
     with pytest.raises(WorldError, match="discrete observation"):

@@ -144,6 +144,9 @@ def test_misuse_is_told() -> None:
             use()
     with pytest.raises(formrl.WorldError, match="all-yellow-4"):
         formrl.make_task("no-such-task")
+    for wrong in ({"maps": -1}, {"map_seed": -1}):
+        with pytest.raises(ValueError, match="expected a whole number, 0 or more, not -1"):
+            formrl.make_task("all-yellow", **wrong)
     with pytest.raises(ValueError, match="view"):
         formrl.make_task("all-yellow", view="x-ray")
 
