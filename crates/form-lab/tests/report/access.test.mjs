@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import { test } from "node:test";
 import { texts, visit, withBrowser } from "./browser.mjs";
 import { page } from "./pages.mjs";
+import { openTable } from "./values.mjs";
 
 withBrowser();
 
@@ -18,7 +19,7 @@ for (const theme of ["light", "dark"]) {
       await visit(
         page(name),
         async (view) => {
-          await view.locator("#curves-values summary").click();
+          await openTable(view);
           if (await view.locator("#player").isVisible()) await view.click("#replay-last");
           // Through the debugger: the page's own policy lets no other script in.
           const found = await view.evaluate(`${axe}; axe.run(document, { resultTypes: ["violations"] })`);
@@ -163,7 +164,7 @@ for (const name of ["one", "several", "hostile"]) {
       async (view) => {
         const widths = async () => view.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
         assert.deepEqual(await widths(), [360, 360]);
-        await view.locator("#curves-values summary").click();
+        await openTable(view);
         assert.deepEqual(await widths(), [360, 360]);
         const chart = await view.locator("#chart canvas").boundingBox();
         assert.ok(chart.width <= 340 && chart.width > 200, String(chart.width));

@@ -6,6 +6,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { dataOf, texts, visit, withBrowser, withData } from "./browser.mjs";
 import { folder, hostileName, page } from "./pages.mjs";
+import { openTable } from "./values.mjs";
 
 withBrowser();
 
@@ -42,7 +43,7 @@ test("a damaged folder is shown as far as it can be read, with notes that name t
       "iteration",
       "steps",
     ]);
-    await view.locator("#curves-values summary").click();
+    await openTable(view);
     await view.selectOption("#quantity", "states");
     assert.equal(await view.locator("#curves-values tbody tr").count(), 4);
     await nothingRan(view);
@@ -78,7 +79,7 @@ for (const [kind, text] of Object.entries({
       assert.ok((await texts(view, "#machine-edges code")).every((formula) => formula === text));
       assert.equal(await view.locator("#machine-drawing :is(script, a, style)").count(), 0);
       for (const id of ["#replay-last", "#replay-back", "#zoom-in", "#theme"]) await view.click(id);
-      await view.locator("#curves-values summary").click();
+      await openTable(view);
       await view.hover("#chart .u-over");
       assert.equal(await view.locator("#files a").count(), 0, "a link that runs something is none");
       assert.equal(await view.locator("#files li").count(), data.runs[0].files.length);

@@ -9,6 +9,7 @@ import readline from "node:readline";
 import { test } from "node:test";
 import { dataOf, texts, visit, withBrowser, withData } from "./browser.mjs";
 import { folder, form, page, quick } from "./pages.mjs";
+import { openTable } from "./values.mjs";
 
 withBrowser();
 
@@ -120,7 +121,7 @@ test("curves and machines grow with every answer, and the page says when the run
         await view.locator("#live.over", { hasText: "The training is over" }).waitFor();
         assert.equal(told, answers.length, "it asks no more");
         await view.selectOption("#quantity", "states");
-        await view.locator("#curves-values summary").click();
+        await openTable(view);
         assert.equal(await view.locator("#curves-values tbody tr").count(), whole.runs[0].curves.iteration.length);
         const last = whole.runs[0].machines.length - 1;
         assert.equal(await view.locator("#machine-slider").inputValue(), String(last), "it followed the newest");
