@@ -1,6 +1,5 @@
 //! `form run`: carry out a machine at once, with one policy for all sub-tasks and no training.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -208,12 +207,7 @@ fn machine(text: &str) -> Result<Machine> {
 
 /// The states that no edges lead to from the initial one, terminal ones aside: most likely a mistake.
 fn stray_states(machine: &Machine) -> Vec<&str> {
-    let mut reached = BTreeSet::from([machine.initial()]);
-    let mut open = vec![machine.initial()];
-    while let Some(state) = open.pop() {
-        let next = machine.edges_from(state).map(|(_, edge)| edge.to);
-        open.extend(next.filter(|to| reached.insert(*to)));
-    }
+    let reached = machine.reachable_from(machine.initial());
     (machine.state_ids())
         .filter(|state| !reached.contains(state) && !machine.is_terminal(*state))
         .map(|state| machine.state_name(state))

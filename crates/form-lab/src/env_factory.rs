@@ -149,7 +149,7 @@ impl EnvFactory for GridEnvFactory {
     }
 
     fn difference(&self, machine: &Machine) -> Option<Vec<String>> {
-        ground_truth::difference(&self.task, machine)
+        ground_truth::difference_from_truth(&self.task, machine)
     }
 
     fn task_file(&self) -> Option<String> {

@@ -2,11 +2,11 @@
 //!
 //! Runs learn without the task's machine; only their result is compared with it, for the user.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use form_core::{
-    Atom, BoundMachine, CompareOptions, Comparison, Machine, Observations, Quantifier, StateId,
-    compare,
+    Atom, BoundMachine, CompareOptions, Comparison, Edge, Machine, Observations, Quantifier,
+    StateId, compare,
 };
 use form_env::Task;
 
@@ -129,27 +129,13 @@ impl Missing {
 
 /// Whether a state is reached again from itself by way of another.
 fn has_cycle(machine: &Machine) -> bool {
-    let successors = |state: StateId| {
-        let edges = machine.edges_from(state);
-        edges
-            .map(|(_, edge)| edge.to)
-            .filter(move |to| *to != state)
-    };
-    machine.state_ids().any(|start| {
-        let mut reached: BTreeSet<StateId> = BTreeSet::new();
-        let mut open: Vec<StateId> = successors(start).collect();
-        while let Some(state) = open.pop() {
-            if reached.insert(state) {
-                open.extend(successors(state));
-            }
-        }
-        reached.contains(&start)
-    })
+    let returns = |edge: &Edge| machine.reachable_from(edge.to).contains(&edge.from);
+    (machine.edges().iter()).any(|edge| edge.from != edge.to && returns(edge))
 }
 
 /// A shortest trace on which a machine and that of a task part, of single atoms as a room has them; empty if they are equivalent, and
 /// none if the comparison takes too long. Where maps have different objects, over all of them and over those of all maps.
-pub(crate) fn difference(task: &Task, machine: &Machine) -> Option<Vec<String>> {
+pub fn difference_from_truth(task: &Task, machine: &Machine) -> Option<Vec<String>> {
     let bound = machine.bind(task.signature()).ok()?;
     let options = CompareOptions {
         observations: Observations::Single,
@@ -220,7 +206,7 @@ mod tests {
         let task = Task::builtin("all-yellow").unwrap();
         let part = |edges: &str| {
             let machine = format!("initial u0\naccept acc\n{edges}").parse().unwrap();
-            difference(&task, &machine)
+            difference_from_truth(&task, &machine)
         };
         let same = "u0 -> u1 : forall X. yellow(X)\nu1 -> acc : goal and not yellow(o0)";
         assert_eq!(part(same), Some(Vec::new()));

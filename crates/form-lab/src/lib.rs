@@ -63,6 +63,7 @@ pub use display::{Display, PlayDisplay};
 pub use env_factory::{CopiesEnvFactory, EnvFactory, GridEnvFactory};
 pub use error_message::message;
 pub use evaluate::{Evaluation, EvaluationPlan, Failures, evaluate, evaluate_with, play};
+pub use ground_truth::difference_from_truth;
 pub use letters::Letters;
 pub use metrics::{MetricsRow, PoliciesRow, TimingsRow, read_rows};
 pub use play_callback::PlayCallback;

@@ -1,13 +1,13 @@
 //! The independent check of every learnt machine before it is returned: code of `form-core` that knows nothing of how the machine
 //! was found.
 
-use form_core::{BoundMachine, Trace, check};
+use form_core::{BoundMachine, Trace, check_determinism};
 
 use crate::error::{Error, Result};
 
 /// Fails unless no two edges of a state with different targets can hold together.
 pub(crate) fn is_deterministic(machine: &BoundMachine) -> Result<()> {
-    match check(machine).overlaps.first() {
+    match check_determinism(machine).overlaps.first() {
         None => Ok(()),
         Some(overlap) => Err(refuted(&format!("{overlap:?}"), machine)),
     }

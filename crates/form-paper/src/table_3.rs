@@ -200,7 +200,6 @@ impl Table3 {
             return Ok(None);
         }
         let machine = outcome.learnt().map(|learnt| &learnt.machine);
-        let equivalent = machine.map(|machine| is_equivalent(machine, &task));
         Ok(Some(TimedMachine {
             task: planned.task.to_owned(),
             source: planned.source.to_owned(),
@@ -212,7 +211,7 @@ impl Table3 {
             processor_seconds,
             proven: matches!(outcome, LearnOutcome::Minimal(_)),
             states: machine.map(Machine::inner_states),
-            equivalent: equivalent.transpose()?.unwrap_or(false),
+            equivalent: machine.is_some_and(|machine| is_equivalent(machine, &task)),
         }))
     }
 }

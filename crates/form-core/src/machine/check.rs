@@ -90,19 +90,10 @@ pub fn check(machine: &BoundMachine) -> Findings {
     let mut findings = Findings::default();
     let lifted = machine.machine();
     for state in lifted.state_ids() {
-        // Where no edge looks at the window every buffer can occur; elsewhere a run must reach it without leaving the state.
-        let tracked = !machine.progress_atoms(state).is_empty();
-        let explored = if tracked {
-            explore(machine, state)
-        } else {
-            None
-        };
-        let runs = Runs {
-            machine,
-            state,
-            tracked,
-            explored,
-        };
+        let mut runs = Runs::new(machine, state);
+        if runs.tracked {
+            runs.explored = explore(machine, state);
+        }
         runs.find_overlaps(&mut findings);
         runs.find_edges_that_never_fire(&mut findings);
     }
@@ -122,15 +113,36 @@ pub fn check(machine: &BoundMachine) -> Findings {
     findings
 }
 
+/// The overlaps that [`check`] finds, and nothing else. No runs are explored, which takes long where a state looks back at thousands of
+/// atoms; so a witness may be a buffer that no run has.
+pub fn check_determinism(machine: &BoundMachine) -> Findings {
+    let mut findings = Findings::default();
+    for state in machine.machine().state_ids() {
+        Runs::new(machine, state).find_overlaps(&mut findings);
+    }
+    findings
+}
+
 /// A state, and the runs in it.
 struct Runs<'a> {
     machine: &'a BoundMachine,
     state: StateId,
+    /// Whether an edge looks at the window. Where none does every buffer can occur; elsewhere a run must reach it without leaving
+    /// the state.
     tracked: bool,
     explored: Option<Explored>,
 }
 
-impl Runs<'_> {
+impl<'a> Runs<'a> {
+    fn new(machine: &'a BoundMachine, state: StateId) -> Self {
+        Self {
+            machine,
+            state,
+            tracked: !machine.progress_atoms(state).is_empty(),
+            explored: None,
+        }
+    }
+
     fn steps(&self) -> StepMode {
         self.machine.machine().step_mode()
     }
@@ -246,6 +258,11 @@ fn closure(machine: &Machine, alive: &[bool], start: StateId, backwards: bool) -
 }
 
 impl Machine {
+    /// The states that edges lead to from this one, whatever their formulae; the state itself is one of them.
+    pub fn reachable_from(&self, start: StateId) -> HashSet<StateId> {
+        closure(self, &vec![true; self.edges().len()], start, false)
+    }
+
     /// A generic signature for a machine without one: every ground atom that it names, two instances of every quantified atom over
     /// new objects `_1`, `_2`, …, and two atoms that it does not name.
     ///

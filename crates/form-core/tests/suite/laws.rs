@@ -3,9 +3,10 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use form_core::{
-    AtomSet, BoundMachine, CompareOptions, Comparison, EdgeId, Formula, GroundObservations,
-    GroundOptions, Kind, Machine, MachineStatus, Monitor, Notation, Observations, Recorder, Run,
-    Signature, StateId, StepMode, Trace, check, compare, ground, satisfies,
+    AtomSet, BoundMachine, CompareOptions, Comparison, EdgeId, Findings, Formula,
+    GroundObservations, GroundOptions, Kind, Machine, MachineStatus, Monitor, Notation,
+    Observations, Recorder, Run, Signature, StateId, StepMode, Trace, check, check_determinism,
+    compare, ground, satisfies,
 };
 use proptest::prelude::*;
 
@@ -236,8 +237,9 @@ proptest! {
             prop_assert!(every_step(&machine) || !overlap.witness.newest.is_empty());
             prop_assert!(holds(overlap.first, &buffer) && holds(overlap.second, &buffer));
         }
-        let found: BTreeSet<(EdgeId, EdgeId)> = findings.overlaps.iter().map(|o| (o.first, o.second)).collect();
-        prop_assert_eq!(found, overlaps_by_enumeration(&machine));
+        let pairs = |findings: &Findings| findings.overlaps.iter().map(|o| (o.first, o.second)).collect::<BTreeSet<_>>();
+        prop_assert_eq!(pairs(&findings), overlaps_by_enumeration(&machine));
+        prop_assert_eq!(pairs(&check_determinism(&machine)), pairs(&findings));
     }
 
     #[test]
@@ -403,29 +405,33 @@ fn subsets(machine: &BoundMachine) -> impl Iterator<Item = AtomSet> + use<> {
 }
 
 fn overlaps_by_enumeration(machine: &BoundMachine) -> BTreeSet<(EdgeId, EdgeId)> {
-    let mut found = BTreeSet::new();
+    let lifted = machine.machine();
     let all: Vec<AtomSet> = subsets(machine).collect();
+    let mut disjoint = Vec::new();
+    for state in lifted.state_ids() {
+        let edges = machine.outgoing(state);
+        for (i, a) in edges.iter().enumerate() {
+            let others = edges[i + 1..].iter();
+            disjoint.extend(
+                others
+                    .filter(|b| lifted.edge(*a).to != lifted.edge(**b).to)
+                    .map(|b| (*a, *b)),
+            );
+        }
+    }
+    let mut found = BTreeSet::new();
     for newest in &all {
         for seen in all.iter().filter(|seen| newest.is_subset(seen)) {
             let buffer = [seen.clone(), newest.clone()];
-            for state in machine.machine().state_ids() {
-                let holding: Vec<EdgeId> = (machine.outgoing(state).iter().copied())
-                    .filter(|e| {
-                        satisfies(
-                            &buffer,
-                            &machine.machine().edge(*e).formula,
-                            machine.signature(),
-                        )
-                    })
-                    .collect();
-                for (i, a) in holding.iter().enumerate() {
-                    for b in &holding[i + 1..] {
-                        if machine.machine().edge(*a).to != machine.machine().edge(*b).to {
-                            found.insert((*a, *b));
-                        }
-                    }
+            let holds =
+                |edge: EdgeId| satisfies(&buffer, &lifted.edge(edge).formula, machine.signature());
+            disjoint.retain(|(a, b)| {
+                let together = holds(*a) && holds(*b);
+                if together {
+                    found.insert((*a, *b));
                 }
-            }
+                !together
+            });
         }
     }
     found
