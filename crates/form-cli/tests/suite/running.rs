@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use form_env::{Stream, generator};
-use form_rl::{Network, NetworkConfig, ReachAvoidPolicy};
+use form_rl::{Network, NetworkConfig};
 use serde_json::Value;
 
 use crate::binary::{Outcome, fixtures, form};
@@ -75,25 +75,6 @@ fn a_typed_machine_needs_no_file() {
     );
     assert_eq!(said["held_out"], true);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-}
-
-/// The policy of the program is the one that its recorded command makes, to the byte.
-#[test]
-fn the_recorded_command_makes_the_shipped_policy() {
-    let shipped = fs::read(root().join("crates/form-rl/policies/reach_avoid.safetensors"));
-    let shipped = shipped.unwrap();
-    let policy = ReachAvoidPolicy::shipped();
-    assert_eq!(policy.to_bytes().unwrap(), shipped);
-    let folder = tempfile::tempdir().unwrap();
-    let mut recorded = policy.origin().command.split(' ');
-    assert_eq!(recorded.next(), Some("form"));
-    // How it is measured, and where it is written, makes no other policy.
-    let further = ["--sub-tasks", "1", "--out", "made"];
-    let arguments: Vec<&str> = recorded.chain(further).collect();
-    let outcome = form(folder.path(), &arguments);
-    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    let made = fs::read(folder.path().join("made/policy.safetensors")).unwrap();
-    assert!(made == shipped, "{arguments:?} makes another policy");
 }
 
 #[test]
