@@ -26,7 +26,7 @@ impl Bounds {
 
     /// No machine costs as much as the lower bound. The machine that is known refutes a proof that says so of its own cost.
     pub(crate) fn refute_lower(&mut self) {
-        debug_assert!((self.incumbent.as_ref()).is_none_or(|best| self.lower < best.cost.size));
+        assert!((self.incumbent.as_ref()).is_none_or(|best| self.lower < best.cost.size));
         self.lower += 1;
     }
 

@@ -64,7 +64,7 @@ pub(crate) struct Legend {
 impl Legend {
     /// Of at most [`MAX_OBJECTS`] objects, in the order of their atoms.
     pub(crate) fn new(objects: Vec<Object>) -> Self {
-        debug_assert!(objects.len() <= MAX_OBJECTS);
+        assert!(objects.len() <= MAX_OBJECTS);
         let lasting = objects.iter().map(|object| object.lasts());
         let furniture = |object: &Object| matches!(object, Object::Key(_) | Object::Door(_));
         Self {

@@ -387,7 +387,7 @@ fn possible(atoms: &[Atom], manager: &mut Manager) -> Result<Bdd> {
         let Atom::Quantified(quantified) = atom else {
             continue;
         };
-        debug_assert_eq!(quantified.quantifier(), Quantifier::Exists);
+        assert_eq!(quantified.quantifier(), Quantifier::Exists);
         for (instance, other) in (0..).zip(atoms) {
             if matches!(other, Atom::Ground(ground) if quantified.literals()[0].matches(ground)) {
                 let (general, instance) = (manager.variable(general)?, manager.variable(instance)?);

@@ -54,7 +54,7 @@ pub struct PolicyOrigin {
 impl ReachAvoidPolicy {
     /// A policy with these weights.
     pub(crate) fn new(weights: Vec<f32>, origin: PolicyOrigin) -> Self {
-        debug_assert_eq!(weights.len(), WEIGHTS);
+        assert_eq!(weights.len(), WEIGHTS);
         Self {
             weights,
             origin,
