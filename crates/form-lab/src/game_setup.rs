@@ -76,6 +76,7 @@ pub(crate) fn game_config(config: &RunConfig) -> GameConfig {
         credit: config.credit,
         shaping: config.shaping,
         gamma: config.shaping_discount.unwrap_or(config.ppo.gamma),
+        end: config.shaping_end.unwrap_or_default(),
     }
 }
 

@@ -64,7 +64,7 @@ pub use reach_avoid::navigator::Navigator;
 pub use reach_avoid::policy::{ActionValues, PolicyOrigin, ReachAvoidPolicy};
 pub use reach_avoid::sub_tasks::{SubTask, SubTasks};
 pub use rollout::game::{Collected, Game};
-pub use rollout::game_config::{Choice, Credit, Episode, GameConfig};
+pub use rollout::game_config::{Choice, Credit, EndPotential, Episode, GameConfig};
 pub use rollout::label_noise::{LabelNoise, WrongLabels, observable};
 pub use rollout::play::{PlayConfig, PlayProgress};
 pub use rollout::player::Player;

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use form_env::{Actions, Starts, View, WorldOptions};
-use form_rl::{Architecture, Credit, PpoConfig, ProgressEncoding};
+use form_rl::{Architecture, Credit, EndPotential, PpoConfig, ProgressEncoding};
 use serde::{Deserialize, Serialize};
 
 pub use self::choices::{ActionsName, ExplorationChoice, Method, Preset, StartsName, ViewName};
@@ -57,6 +57,9 @@ pub struct RunConfig {
     /// The discount of the shaping, if it is not that of the training. With 1 only a change of the machine's state is rewarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaping_discount: Option<f32>,
+    /// The potential where an episode terminates, if it is not zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaping_end: Option<EndPotential>,
     /// The minimum number of samples per update; an agent with fewer waits for more.
     pub least_samples: usize,
     /// For experiments: in every training step each true atom is missed with this probability, and with the same probability a
@@ -217,9 +220,10 @@ fn is_zero(rate: &f64) -> bool {
 }
 
 /// Settings that a file need not have.
-const OPTIONAL: [&str; 7] = [
+const OPTIONAL: [&str; 8] = [
     "machine",
     "shaping_discount",
+    "shaping_end",
     "label_noise",
     "learning.tolerate",
     "learning.once",

@@ -1,7 +1,8 @@
 //! The values of the presets `paper` and `fast`.
 
 use form_rl::{
-    Activation, Architecture, AssignmentMode, Credit, Initial, PpoConfig, ProgressEncoding,
+    Activation, Architecture, AssignmentMode, Credit, EndPotential, Initial, PpoConfig,
+    ProgressEncoding,
 };
 
 use super::{
@@ -45,6 +46,7 @@ impl RunConfig {
 
     fn paper(task: &str, method: Method) -> Self {
         let per_state = method.assignment_mode() == AssignmentMode::PerState;
+        let aided = method.assignment_mode() != AssignmentMode::Unaided;
         Self {
             task: task.to_owned(),
             method,
@@ -59,9 +61,11 @@ impl RunConfig {
             starts: StartsName::Anywhere,
             progress: ProgressEncoding::Bits,
             credit: Credit::Shared,
-            shaping: method.assignment_mode() != AssignmentMode::Unaided,
+            shaping: aided,
             // Shares of the reward reach agents that no longer act, undiscounted: a cost of every step would add up there.
-            shaping_discount: (method.assignment_mode() != AssignmentMode::Unaided).then_some(1.0),
+            shaping_discount: aided.then_some(1.0),
+            // A dead end that costs the potential teaches agents to stand still: nothing is lost there.
+            shaping_end: aided.then_some(EndPotential::Distance),
             least_samples: 1024,
             label_noise: 0.0,
             machine: None,
@@ -128,6 +132,7 @@ impl RunConfig {
             progress: ProgressEncoding::Plane,
             credit: Credit::HandOver,
             shaping_discount: None,
+            shaping_end: None,
             least_samples: 512,
             stop: StopConfig {
                 success: 0.99,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use form_lab::{Method, Preset, RunConfig};
-use form_rl::{Activation, Credit, ProgressEncoding, ValueClip};
+use form_rl::{Activation, Credit, EndPotential, ProgressEncoding, ValueClip};
 
 fn paper(method: Method) -> RunConfig {
     RunConfig::new("all-yellow", method, Preset::Paper)
@@ -71,6 +71,12 @@ fn the_preset_paper_is_tables_1_and_2() {
         assert_eq!(
             config.shaping_discount,
             config.shaping.then_some(1.0),
+            "{method}"
+        );
+        // Dead ends cost nothing.
+        assert_eq!(
+            config.shaping_end,
+            config.shaping.then_some(EndPotential::Distance),
             "{method}"
         );
         // Appendix C stops when the return falls by a tenth after it was above 70 %: off, as it takes dips for the end.

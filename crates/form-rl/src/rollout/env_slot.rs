@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use form_core::{AtomSet, BoundMachine, Monitor, Recorder, StateId, StepMode};
-use form_env::{Action, EpisodeOutcome, Worlds};
+use form_env::EpisodeOutcome::{self, DeadEnd, Goal};
+use form_env::{Action, Worlds};
 
-use super::game_config::{Credit, GameConfig};
+use super::game_config::{Credit, EndPotential, GameConfig};
 use super::label_noise::{WrongLabels, observable};
 use crate::agents::agent_assignment::{AgentAssignment, AssignmentMode};
 use crate::agents::observation_encoder::MachineState;
@@ -205,19 +206,18 @@ impl EnvSlot {
         reward += std::mem::take(&mut self.owed);
         let state = self.monitor.state();
         let result = self.result(assignment, before, outcome);
-        let terminated = matches!(
-            result,
-            StepResult::Ended(EpisodeOutcome::Goal | EpisodeOutcome::DeadEnd)
-        );
+        let terminated = matches!(result, StepResult::Ended(Goal | DeadEnd));
         if assignment.mode() == AssignmentMode::Unaided {
-            reward = f64::from(u8::from(outcome == EpisodeOutcome::Goal));
+            reward = f64::from(u8::from(outcome == Goal));
         } else if config.shaping {
-            // Potential-based shaping: F = γ Φ(u′) − Φ(u), with Φ = 0 where the episode terminates (Ng, Harada, Russell 1999): so
-            // all policies gain the same, −Φ of the first state. Where it is truncated, Φ(u′) stands for what would follow.
-            let there = if terminated {
-                0.0
-            } else {
-                assignment.potential(state)
+            // Potential-based shaping: F = γ Φ(u′) − Φ(u). With Φ = 0 where the episode terminates (Ng, Harada, Russell 1999), all
+            // policies gain the same, −Φ of the first state. Where it is truncated, Φ(u′) stands for what would follow.
+            let there = match (&result, config.end) {
+                (_, EndPotential::Zero) if terminated => 0.0,
+                (StepResult::Ended(DeadEnd), EndPotential::Distance) => {
+                    assignment.potential(before)
+                }
+                _ => assignment.potential(state),
             };
             reward += f64::from(config.gamma * there - assignment.potential(before));
         }

@@ -53,7 +53,7 @@ const MOST_PARTS: usize = SHARDS;
 ///     let network = architecture.network(&role.encoder, worlds.actions().len());
 ///     agents.push(Agent::new(&role.name, &network, architecture.sequence, &training, &mut random)?);
 /// }
-/// let config = GameConfig { credit: Credit::Shared, shaping: true, gamma: training.gamma };
+/// let config = GameConfig { credit: Credit::Shared, shaping: true, gamma: training.gamma, end: EndPotential::Zero };
 /// let mut game = Game::new(worlds, assignment, config, 0)?;
 /// let collected = game.collect(&mut agents, 8, &training, &mut random)?;
 /// for (agent, experience) in agents.iter_mut().zip(collected.experience) {

@@ -19,6 +19,18 @@ pub enum Credit {
     HandOver,
 }
 
+/// Φ, the potential of shaping, where an episode terminates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndPotential {
+    /// Zero, whatever the end (Ng, Harada, Russell 1999): shaping keeps the optimal policies.
+    #[default]
+    Zero,
+    /// By the distance to acceptance, as the paper's text has it: 1 for the accepting state. A dead end has no such distance; there, Φ
+    /// stays what it was. So ends are not charged for the potential that the episode had before, and it pays to try.
+    Distance,
+}
+
 /// The configuration of the game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GameConfig {
@@ -28,6 +40,8 @@ pub struct GameConfig {
     pub shaping: bool,
     /// The γ of the shaping. Only with the discount of the training does shaping keep the optimal policies.
     pub gamma: f32,
+    /// The potential where an episode terminates.
+    pub end: EndPotential,
 }
 
 impl GameConfig {

@@ -8,8 +8,8 @@ use form_env::{
     check_environment,
 };
 use form_rl::{
-    Agent, AgentAssignment, Architecture, AssignmentMode, Choice, Credit, Episode, Game,
-    GameConfig, Initial, PlayConfig, PpoConfig, ProgressEncoding, Role, ValueClip,
+    Agent, AgentAssignment, Architecture, AssignmentMode, Choice, Credit, EndPotential, Episode,
+    Game, GameConfig, Initial, PlayConfig, PpoConfig, ProgressEncoding, Role, ValueClip,
 };
 use rand::Rng;
 
@@ -182,6 +182,7 @@ impl Method {
             credit: self.credit,
             shaping: self.shaping,
             gamma: training().gamma,
+            end: EndPotential::Zero,
         };
         let memory = 2 * self.memory;
         Game::new(worlds, assignment, config, memory).unwrap()

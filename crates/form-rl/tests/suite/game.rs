@@ -3,8 +3,8 @@
 use form_core::{Kind, Machine};
 use form_env::{Copies, EpisodeOutcome, Worlds};
 use form_rl::{
-    AgentAssignment, Architecture, AssignmentMode, Choice, Credit, Episode, Error, Game,
-    GameConfig, PlayConfig, Player, PpoConfig, ProgressEncoding, WrongLabels, greedy,
+    AgentAssignment, Architecture, AssignmentMode, Choice, Credit, EndPotential, Episode, Error,
+    Game, GameConfig, PlayConfig, Player, PpoConfig, ProgressEncoding, WrongLabels, greedy,
     nothing_known,
 };
 
@@ -34,6 +34,7 @@ fn shared() -> GameConfig {
         credit: Credit::Shared,
         shaping: true,
         gamma: 0.9,
+        end: EndPotential::Zero,
     }
 }
 
@@ -503,6 +504,7 @@ fn rules_by_which_nobody_can_play_are_refused() {
         credit: Credit::HandOver,
         shaping: false,
         gamma: 0.9,
+        end: EndPotential::Zero,
     };
     let error = game_of(&machine, &Corridor::locked(), unshaped.clone());
     assert!(

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use form_env::{Actions, GridWorlds, Maps, Split, Starts, Task, View, WorldOptions, Worlds};
 use form_rl::{
-    AgentAssignment, Architecture, AssignmentMode, Credit, Game, GameConfig, PpoConfig,
-    ProgressEncoding,
+    AgentAssignment, Architecture, AssignmentMode, Credit, EndPotential, Game, GameConfig,
+    PpoConfig, ProgressEncoding,
 };
 
 pub fn worlds(view: View, count: usize) -> GridWorlds {
@@ -45,6 +45,7 @@ impl Players {
             credit: self.credit,
             shaping: true,
             gamma: 0.99,
+            end: EndPotential::Zero,
         };
         Game::new(worlds, assignment, config, 2 * self.memory).unwrap()
     }

@@ -8,8 +8,8 @@ use form_env::{
     WorldOptions, Worlds, solution,
 };
 use form_rl::{
-    AgentAssignment, AssignmentMode, Credit, Game, GameConfig, MachineState, ObservationEncoder,
-    ProgressEncoding,
+    AgentAssignment, AssignmentMode, Credit, EndPotential, Game, GameConfig, MachineState,
+    ObservationEncoder, ProgressEncoding,
 };
 use rand::{Rng, RngExt};
 
@@ -217,6 +217,7 @@ fn a_plane_needs_to_know_where_things_are() {
             credit: Credit::Shared,
             shaping: true,
             gamma: 0.9,
+            end: EndPotential::Zero,
         };
         Game::new(worlds, assignment, rules, 0).map(|_| ())
     };

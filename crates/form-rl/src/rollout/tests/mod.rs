@@ -18,7 +18,7 @@ use rand_pcg::Pcg64Mcg;
 use self::reference_rollout::ReferenceRollout;
 use self::scripted_env::ScriptedEnv;
 use super::game::Game;
-use super::game_config::{Credit, Episode, GameConfig};
+use super::game_config::{Credit, EndPotential, Episode, GameConfig};
 use crate::agents::agent_assignment::{AgentAssignment, AssignmentMode};
 use crate::agents::observation_encoder::ProgressEncoding;
 use crate::experience::ClosedTrajectory;
@@ -56,10 +56,12 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         1 => Just(AssignmentMode::Single),
         1 => Just(AssignmentMode::Unaided)
     ];
-    let config = (credit, any::<bool>()).prop_map(|(credit, shaping)| GameConfig {
+    let ends = prop_oneof![Just(EndPotential::Zero), Just(EndPotential::Distance)];
+    let config = (credit, any::<bool>(), ends).prop_map(|(credit, shaping, end)| GameConfig {
         credit,
         shaping: shaping || credit == Credit::HandOver,
         gamma: 0.9,
+        end,
     });
     (
         machines::machines(),
@@ -191,6 +193,8 @@ proptest! {
     fn shaping_adds_a_constant_to_the_return_of_every_policy(scenario in scenarios()) {
         let aided = scenario.roles != AssignmentMode::Unaided;
         prop_assume!(aided && scenario.config.credit == Credit::HandOver);
+        let mut scenario = scenario;
+        scenario.config.end = EndPotential::Zero;
         let record = scenario.run();
         let mut rewards: BTreeMap<(u32, usize), f64> = BTreeMap::new();
         for (_, ClosedTrajectory { steps, .. }) in &record.closed {
@@ -300,6 +304,7 @@ fn a_batch_ends_with_the_value_that_the_next_one_begins_with() {
                 credit: Credit::Shared,
                 shaping: false,
                 gamma: 0.9,
+                end: EndPotential::Zero,
             },
             batches: Vec::new(),
             limit: 100,
@@ -339,6 +344,7 @@ fn a_reward_at_reset_is_paid_with_the_first_step() {
             credit: Credit::Shared,
             shaping: false,
             gamma: 0.9,
+            end: EndPotential::Zero,
         },
         batches: vec![9],
         limit: 3,

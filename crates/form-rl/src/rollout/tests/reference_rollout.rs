@@ -6,7 +6,7 @@ use form_env::{Environment, EpisodeOutcome, Stream, generator};
 use super::scripted_env::{ScriptedEnv, signature};
 use super::{SEED, Scenario};
 use crate::agents::agent_assignment::AssignmentMode;
-use crate::rollout::game_config::{Credit, Episode};
+use crate::rollout::game_config::{Credit, EndPotential, Episode};
 
 /// One step.
 pub(super) struct Step {
@@ -92,9 +92,13 @@ impl ReferenceRollout {
                     _ => false,
                 };
                 let too_early = lifted.is_terminal(before) && observations > 1;
-                let there = match terminated && !too_early {
-                    true => 0.0,
-                    false => potential(lifted, run.state()),
+                let there = match scenario.config.end {
+                    EndPotential::Zero if terminated && !too_early => 0.0,
+                    EndPotential::Distance if terminated && !too_early => match outcome {
+                        EpisodeOutcome::DeadEnd => potential(lifted, before),
+                        _ => 1.0,
+                    },
+                    _ => potential(lifted, run.state()),
                 };
                 earned += 0.9 * there - potential(lifted, before);
             }
