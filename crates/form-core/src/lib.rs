@@ -36,7 +36,7 @@ pub use logic::signature::Signature;
 pub use logic::truth::satisfies;
 pub use machine::bound::BoundMachine;
 pub use machine::builder::MachineBuilder;
-pub use machine::check::{Findings, NeverFires, Overlap, Undecided, check, check_determinism};
+pub use machine::check::{Findings, NeverFires, Overlap, Undecided, check, overlaps};
 pub use machine::draw::{dot::to_dot, mermaid::to_mermaid, svg::to_svg, text::to_text};
 pub use machine::equivalence::{CompareOptions, Comparison, Difference, Reaction, compare};
 pub use machine::ground::{GroundObservations, GroundOptions, ground};

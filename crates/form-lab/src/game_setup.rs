@@ -76,22 +76,27 @@ pub(crate) fn game_config(config: &RunConfig) -> GameConfig {
         credit: config.credit,
         shaping: config.shaping,
         gamma: config.shaping_discount.unwrap_or(config.ppo.gamma),
-        end: config.shaping_end.unwrap_or_default(),
+        end: config.shaping_end,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use form_rl::EndPotential;
+
     use crate::config::{Method, Preset};
 
-    /// Shaping has the discount of the training, unless another one is set: with the paper's settings only changes of state are rewarded.
+    /// Shaping has the discount of the training, unless another one is set: with the paper's settings only changes of state are rewarded, and
+    /// dead ends cost nothing.
     #[test]
-    fn the_discount_of_shaping() {
+    fn the_discount_and_the_end_of_shaping() {
         let of = |preset| RunConfig::new("all-yellow", Method::Form, preset);
         let (mut fast, paper) = (of(Preset::Fast), of(Preset::Paper));
         assert_eq!(game_config(&fast).gamma, fast.ppo.gamma);
         assert_eq!(game_config(&paper).gamma, 1.0);
+        assert_eq!(game_config(&paper).end, EndPotential::Distance);
+        assert_eq!(game_config(&fast).end, EndPotential::Zero);
         fast.shaping_discount = Some(0.5);
         assert_eq!(game_config(&fast).gamma, 0.5);
     }

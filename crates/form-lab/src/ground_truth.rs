@@ -134,7 +134,7 @@ fn has_cycle(machine: &Machine) -> bool {
 }
 
 /// A shortest trace on which a machine and that of a task part, of single atoms as a room has them; empty if they are equivalent, and
-/// none if the comparison takes too long. Where maps have different objects, over all of them and over those of all maps.
+/// none if the comparison takes too long or the machine names what the task does not have. Where maps have different objects, over all of them and over those of all maps.
 pub fn difference_from_truth(task: &Task, machine: &Machine) -> Option<Vec<String>> {
     let bound = machine.bind(task.signature()).ok()?;
     let options = CompareOptions {

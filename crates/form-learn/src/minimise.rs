@@ -24,9 +24,14 @@ impl Bounds {
         self.lower = self.lower.max(lower);
     }
 
-    /// No machine costs as much as the lower bound. The machine that is known refutes a proof that says so of its own cost.
+    /// No machine costs as much as the lower bound. The machine that is known refutes a proof that says so of its own cost: then the solver
+    /// or an encoding is wrong, and to go on would be to claim what is not so.
     pub(crate) fn refute_lower(&mut self) {
-        assert!((self.incumbent.as_ref()).is_none_or(|best| self.lower < best.cost.size));
+        assert!(
+            (self.incumbent.as_ref()).is_none_or(|best| self.lower < best.cost.size),
+            "no machine costs {}, it is said, but one is known",
+            self.lower
+        );
         self.lower += 1;
     }
 

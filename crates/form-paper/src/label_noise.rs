@@ -206,7 +206,7 @@ impl NoisyRuns {
             steps,
             machines,
             traces,
-            equivalent: is_equivalent(trainer.machine(), &task),
+            equivalent: is_equivalent(trainer.machine(), &task)?,
             success: training,
             held_out,
             random,

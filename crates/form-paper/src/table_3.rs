@@ -200,6 +200,7 @@ impl Table3 {
             return Ok(None);
         }
         let machine = outcome.learnt().map(|learnt| &learnt.machine);
+        let equivalent = machine.map(|machine| is_equivalent(machine, &task));
         Ok(Some(TimedMachine {
             task: planned.task.to_owned(),
             source: planned.source.to_owned(),
@@ -211,7 +212,7 @@ impl Table3 {
             processor_seconds,
             proven: matches!(outcome, LearnOutcome::Minimal(_)),
             states: machine.map(Machine::inner_states),
-            equivalent: machine.is_some_and(|machine| is_equivalent(machine, &task)),
+            equivalent: equivalent.transpose()?.unwrap_or(false),
         }))
     }
 }

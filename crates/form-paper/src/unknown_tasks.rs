@@ -168,7 +168,7 @@ pub(crate) fn explore(
         steps_to_final_machine: state.steps_to_final_machine,
         steps: state.steps,
         machines: state.relearnings,
-        equivalent: is_equivalent(trainer.machine(), task),
+        equivalent: is_equivalent(trainer.machine(), task)?,
         training: training.success,
         held_out: held_out.success,
         random: held_out.random,
@@ -186,9 +186,10 @@ fn is_random(task: &str) -> bool {
     task.starts_with("random_")
 }
 
-/// Whether a machine cannot be told from that of the task by what a room shows.
-pub(crate) fn is_equivalent(machine: &Machine, task: &Task) -> bool {
-    difference_from_truth(task, machine).is_some_and(|trace| trace.is_empty())
+/// Whether a machine cannot be told from that of the task by what a room shows. A machine of another signature is an error.
+pub(crate) fn is_equivalent(machine: &Machine, task: &Task) -> Result<bool> {
+    machine.bind(task.signature())?;
+    Ok(difference_from_truth(task, machine).is_some_and(|trace| trace.is_empty()))
 }
 
 /// All runs: ten seeds or as many as are asked for of the paper's tasks and of seven sub-tasks, one of every random task.

@@ -12,7 +12,6 @@ fn the_recorded_command_makes_the_shipped_policy() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let shipped = fs::read(root.join("crates/form-rl/policies/reach_avoid.safetensors")).unwrap();
     let policy = ReachAvoidPolicy::shipped();
-    assert_eq!(policy.to_bytes().unwrap(), shipped);
     let folder = tempfile::tempdir().unwrap();
     let mut recorded = policy.origin().command.split(' ');
     assert_eq!(recorded.next(), Some("form"));
@@ -24,6 +23,7 @@ fn the_recorded_command_makes_the_shipped_policy() {
     let outcome = outcome.unwrap();
     let problems = String::from_utf8_lossy(&outcome.stderr);
     assert_eq!(outcome.status.code(), Some(0), "{problems}");
+    assert!(!problems.contains("panicked"), "{problems}");
     let made = fs::read(folder.path().join("made/policy.safetensors")).unwrap();
     assert!(made == shipped, "{arguments:?} makes another policy");
 }

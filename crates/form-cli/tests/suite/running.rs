@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use form_env::{Stream, generator};
-use form_rl::{Network, NetworkConfig};
+use form_rl::{Network, NetworkConfig, ReachAvoidPolicy};
 use serde_json::Value;
 
 use crate::binary::{Outcome, fixtures, form};
@@ -75,6 +75,15 @@ fn a_typed_machine_needs_no_file() {
     );
     assert_eq!(said["held_out"], true);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// The policy in the program is the file beside it, and says how it was made (`tests/shipped_policy` makes it again).
+#[test]
+fn the_shipped_policy_is_its_file() {
+    let shipped = fs::read(root().join("crates/form-rl/policies/reach_avoid.safetensors"));
+    let policy = ReachAvoidPolicy::shipped();
+    assert_eq!(policy.to_bytes().unwrap(), shipped.unwrap());
+    assert!(policy.origin().command.starts_with("form pretrain"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Static checks of a machine: overlapping edges (nondeterminism), edges that never fire, unreachable states, and states from
 //! which no run accepts.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use super::bound::BoundMachine;
 use super::explore::{Explored, explore};
@@ -113,14 +113,14 @@ pub fn check(machine: &BoundMachine) -> Findings {
     findings
 }
 
-/// The overlaps that [`check`] finds, and nothing else. No runs are explored, which takes long where a state looks back at thousands of
-/// atoms; so a witness may be a buffer that no run has.
-pub fn check_determinism(machine: &BoundMachine) -> Findings {
+/// The overlaps of [`check`] alone; like there, pairs that are too large to decide are not among them. No runs are explored, which takes
+/// long where a state looks back at thousands of atoms; so a witness may be a buffer that no run has.
+pub fn overlaps(machine: &BoundMachine) -> Vec<Overlap> {
     let mut findings = Findings::default();
     for state in machine.machine().state_ids() {
         Runs::new(machine, state).find_overlaps(&mut findings);
     }
-    findings
+    findings.overlaps
 }
 
 /// A state, and the runs in it.
@@ -230,7 +230,12 @@ impl<'a> Runs<'a> {
 }
 
 /// The states reachable from `start` over edges that fire, or from which `start` is reachable.
-fn closure(machine: &Machine, alive: &[bool], start: StateId, backwards: bool) -> HashSet<StateId> {
+fn closure(
+    machine: &Machine,
+    alive: &[bool],
+    start: StateId,
+    backwards: bool,
+) -> BTreeSet<StateId> {
     let mut next: Vec<Vec<StateId>> = vec![Vec::new(); machine.states().len()];
     for (edge, _) in machine
         .edges()
@@ -246,7 +251,7 @@ fn closure(machine: &Machine, alive: &[bool], start: StateId, backwards: bool) -
         next[a.index()].push(b);
     }
     let mut queue = vec![start];
-    let mut reached = HashSet::from([start]);
+    let mut reached = BTreeSet::from([start]);
     while let Some(state) = queue.pop() {
         for to in &next[state.index()] {
             if reached.insert(*to) {
@@ -259,7 +264,7 @@ fn closure(machine: &Machine, alive: &[bool], start: StateId, backwards: bool) -
 
 impl Machine {
     /// The states that edges lead to from this one, whatever their formulae; the state itself is one of them.
-    pub fn reachable_from(&self, start: StateId) -> HashSet<StateId> {
+    pub fn reachable_from(&self, start: StateId) -> BTreeSet<StateId> {
         closure(self, &vec![true; self.edges().len()], start, false)
     }
 

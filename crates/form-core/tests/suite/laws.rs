@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use form_core::{
-    AtomSet, BoundMachine, CompareOptions, Comparison, EdgeId, Findings, Formula,
-    GroundObservations, GroundOptions, Kind, Machine, MachineStatus, Monitor, Notation,
-    Observations, Recorder, Run, Signature, StateId, StepMode, Trace, check, check_determinism,
-    compare, ground, satisfies,
+    AtomSet, BoundMachine, CompareOptions, Comparison, EdgeId, Formula, GroundObservations,
+    GroundOptions, Kind, Machine, MachineStatus, Monitor, Notation, Observations, Overlap,
+    Recorder, Run, Signature, StateId, StepMode, Trace, check, compare, ground, overlaps,
+    satisfies,
 };
 use proptest::prelude::*;
 
@@ -237,9 +237,14 @@ proptest! {
             prop_assert!(every_step(&machine) || !overlap.witness.newest.is_empty());
             prop_assert!(holds(overlap.first, &buffer) && holds(overlap.second, &buffer));
         }
-        let pairs = |findings: &Findings| findings.overlaps.iter().map(|o| (o.first, o.second)).collect::<BTreeSet<_>>();
-        prop_assert_eq!(pairs(&findings), overlaps_by_enumeration(&machine));
-        prop_assert_eq!(pairs(&check_determinism(&machine)), pairs(&findings));
+        let pairs = |overlaps: &[Overlap]| overlaps.iter().map(|o| (o.first, o.second)).collect::<BTreeSet<_>>();
+        prop_assert_eq!(pairs(&findings.overlaps), overlaps_by_enumeration(&machine));
+        let alone = overlaps(&machine);
+        prop_assert_eq!(pairs(&alone), pairs(&findings.overlaps));
+        for overlap in &alone {
+            let buffer = [overlap.witness.seen.difference(&overlap.witness.newest), overlap.witness.newest.clone()];
+            prop_assert!(holds(overlap.first, &buffer) && holds(overlap.second, &buffer));
+        }
     }
 
     #[test]
@@ -407,12 +412,12 @@ fn subsets(machine: &BoundMachine) -> impl Iterator<Item = AtomSet> + use<> {
 fn overlaps_by_enumeration(machine: &BoundMachine) -> BTreeSet<(EdgeId, EdgeId)> {
     let lifted = machine.machine();
     let all: Vec<AtomSet> = subsets(machine).collect();
-    let mut disjoint = Vec::new();
+    let mut open = Vec::new();
     for state in lifted.state_ids() {
         let edges = machine.outgoing(state);
         for (i, a) in edges.iter().enumerate() {
             let others = edges[i + 1..].iter();
-            disjoint.extend(
+            open.extend(
                 others
                     .filter(|b| lifted.edge(*a).to != lifted.edge(**b).to)
                     .map(|b| (*a, *b)),
@@ -425,7 +430,7 @@ fn overlaps_by_enumeration(machine: &BoundMachine) -> BTreeSet<(EdgeId, EdgeId)>
             let buffer = [seen.clone(), newest.clone()];
             let holds =
                 |edge: EdgeId| satisfies(&buffer, &lifted.edge(edge).formula, machine.signature());
-            disjoint.retain(|(a, b)| {
+            open.retain(|(a, b)| {
                 let together = holds(*a) && holds(*b);
                 if together {
                     found.insert((*a, *b));

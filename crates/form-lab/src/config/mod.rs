@@ -57,14 +57,14 @@ pub struct RunConfig {
     /// The discount of the shaping, if it is not that of the training. With 1 only a change of the machine's state is rewarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaping_discount: Option<f32>,
-    /// The potential where an episode terminates, if it is not zero.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shaping_end: Option<EndPotential>,
+    /// The potential of shaping where an episode terminates.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub shaping_end: EndPotential,
     /// The minimum number of samples per update; an agent with fewer waits for more.
     pub least_samples: usize,
     /// For experiments: in every training step each true atom is missed with this probability, and with the same probability a
     /// wrong one is observed. Evaluations have the true labels.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub label_noise: f64,
     /// A given machine, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -215,8 +215,8 @@ impl RunConfig {
     }
 }
 
-fn is_zero(rate: &f64) -> bool {
-    *rate == 0.0
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Settings that a file need not have.

@@ -64,8 +64,11 @@ impl RunConfig {
             shaping: aided,
             // Shares of the reward reach agents that no longer act, undiscounted: a cost of every step would add up there.
             shaping_discount: aided.then_some(1.0),
-            // A dead end that costs the potential teaches agents to stand still: nothing is lost there.
-            shaping_end: aided.then_some(EndPotential::Distance),
+            // Where a dead end costs the potential of the state before, agents learn to stand still on tasks with lava.
+            shaping_end: match aided {
+                true => EndPotential::Distance,
+                false => EndPotential::Zero,
+            },
             least_samples: 1024,
             label_noise: 0.0,
             machine: None,
@@ -132,7 +135,7 @@ impl RunConfig {
             progress: ProgressEncoding::Plane,
             credit: Credit::HandOver,
             shaping_discount: None,
-            shaping_end: None,
+            shaping_end: EndPotential::Zero,
             least_samples: 512,
             stop: StopConfig {
                 success: 0.99,

@@ -75,8 +75,8 @@ fn the_preset_paper_is_tables_1_and_2() {
         );
         // Dead ends cost nothing.
         assert_eq!(
-            config.shaping_end,
-            config.shaping.then_some(EndPotential::Distance),
+            config.shaping_end == EndPotential::Distance,
+            config.shaping,
             "{method}"
         );
         // Appendix C stops when the return falls by a tenth after it was above 70 %: off, as it takes dips for the end.
@@ -99,6 +99,7 @@ fn settings_are_changed_by_name() {
         ("view", "\"identities\""),
         ("network.filters", "[4, 8]"),
         ("shaping", "false"),
+        ("shaping_end", "distance"),
         ("learning.cyclic", "true"),
         ("machine", "initial u0"),
     ] {
@@ -111,7 +112,7 @@ fn settings_are_changed_by_name() {
     assert_eq!(config.machine.as_deref(), Some("initial u0"));
     // Nothing else changed.
     let changed = config.differences(&fast()).unwrap();
-    assert_eq!(changed.len(), 9, "{changed:?}");
+    assert_eq!(changed.len(), 10, "{changed:?}");
 }
 
 #[test]
@@ -126,6 +127,7 @@ fn what_is_no_setting_is_refused_and_changes_nothing() {
         // Settings that have no value yet are named, too.
         ("learning.tolerat", "auto", "time_limit, tolerate"),
         ("pop.gamma", "0.9", "unknown section `pop`"),
+        ("shaping_end", "one", "`zero` or `distance`"),
         ("seed.x", "1", "unknown section `seed`"),
         ("ppo.gamma", "much", "ppo.gamma: invalid type: string"),
         ("ppo.epochs", "1.5", "ppo.epochs: invalid type"),

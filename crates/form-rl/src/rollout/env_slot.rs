@@ -212,6 +212,7 @@ impl EnvSlot {
         } else if config.shaping {
             // Potential-based shaping: F = γ Φ(u′) − Φ(u). With Φ = 0 where the episode terminates (Ng, Harada, Russell 1999), all
             // policies gain the same, −Φ of the first state. Where it is truncated, Φ(u′) stands for what would follow.
+            // `EndPotential::Distance` is the paper's.
             let there = match (&result, config.end) {
                 (_, EndPotential::Zero) if terminated => 0.0,
                 (StepResult::Ended(DeadEnd), EndPotential::Distance) => {

@@ -23,11 +23,12 @@ pub enum Credit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndPotential {
-    /// Zero, whatever the end (Ng, Harada, Russell 1999): shaping keeps the optimal policies.
+    /// Zero, whatever the end (Ng, Harada, Russell 1999): with the discount of the training, shaping keeps the optimal policies.
     #[default]
     Zero,
-    /// By the distance to acceptance, as the paper's text has it: 1 for the accepting state. A dead end has no such distance; there, Φ
-    /// stays what it was. So ends are not charged for the potential that the episode had before, and it pays to try.
+    /// By the distance to acceptance, as the paper's text has it: 1 in the accepting state. A dead end has no such distance; there, Φ is
+    /// that of the state before, so that dead ends are neither rewarded nor punished. Not policy-invariant: a sub-task is rewarded also
+    /// where a dead end follows it.
     Distance,
 }
 
@@ -38,7 +39,7 @@ pub struct GameConfig {
     pub credit: Credit,
     /// Whether γ Φ(u′) − Φ(u) is added to every reward: potential-based shaping (Ng, Harada, Russell 1999).
     pub shaping: bool,
-    /// The γ of the shaping. Only with the discount of the training does shaping keep the optimal policies.
+    /// The γ of the shaping. Only with the discount of the training, and [`EndPotential::Zero`], does shaping keep the optimal policies.
     pub gamma: f32,
     /// The potential where an episode terminates.
     pub end: EndPotential,
