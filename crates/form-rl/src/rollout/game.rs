@@ -38,7 +38,7 @@ const MOST_PARTS: usize = SHARDS;
 /// ```
 /// use std::sync::Arc;
 /// use form_env::{GridWorlds, Maps, Split, Stream, Task, WorldOptions, Worlds, generator};
-/// use form_rl::{Agent, AgentAssignment, Credit, Game, GameConfig, Architecture, PpoConfig, ProgressEncoding, AssignmentMode};
+/// use form_rl::{Agent, AgentAssignment, Credit, EndPotential, Game, GameConfig, Architecture, PpoConfig, ProgressEncoding, AssignmentMode};
 ///
 /// let task = Arc::new(Task::builtin("all-yellow")?);
 /// let maps = Maps::Set(task.maps(7, Split::Training, 1)?);
