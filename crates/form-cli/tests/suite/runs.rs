@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::binary::{Outcome, form};
 
-const TASK: &str = r#"name = "tiny"
+/// A task in a small room.
+pub const TASK: &str = r#"name = "tiny"
 machine = '''
 initial u0
 accept  u_acc

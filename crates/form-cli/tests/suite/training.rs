@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::runs::{arguments, assert_same, lasting, run, task_folder, train};
+use crate::runs::{TASK, arguments, assert_same, lasting, run, task_folder, train};
 
 #[test]
 fn a_run_leaves_everything_in_its_folder() {
@@ -207,27 +207,16 @@ fn what_is_asked_wrongly_is_refused_before_there_is_a_folder() {
 }
 
 /// A task with a count, which the learner has no words for unless it is told.
-const COUNT: &str = r#"name = "count"
-machine = '''
-initial u0
-accept  u_acc
-u0 -> u1 : atleast 2 X. red(X)
-u1 -> u_acc : goal
-'''
-steps = 120
-[room]
-size = [7, 7]
-goal = [5, 5]
-[checkpoints]
-red = 3
-blue = 1
-"#;
+fn counting_task() -> String {
+    TASK.replace("forall X. red(X)", "atleast 2 X. red(X)")
+        .replace("red = 2", "red = 3")
+}
 
 /// A learnt machine that is not that of the task is told from it, with the settings that the task's machine needs.
 #[test]
 fn a_machine_that_differs_from_that_of_the_task_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("count.toml"), COUNT).unwrap();
+    fs::write(folder.path().join("count.toml"), counting_task()).unwrap();
     let quick = "train count.toml --method reach-avoid --quiet --no-report --layouts 3";
     let needs = "the task's machine needs learning.counts = 2 for `atleast 2 X. red(X)`";
 
@@ -269,7 +258,7 @@ fn a_machine_that_differs_from_that_of_the_task_is_told() {
 #[test]
 fn the_hint_without_a_machine_depends_on_the_task() {
     let folder = tempfile::tempdir().unwrap();
-    let varied = COUNT.replace("red = 3", "red = [2, 3]");
+    let varied = counting_task().replace("red = 3", "red = [2, 3]");
     fs::write(folder.path().join("varied.toml"), varied).unwrap();
     let line = "train varied.toml --method reach-avoid --quiet --no-report --layouts 3 --out run --set exploration.work_limit=500";
     let outcome = run(folder.path(), line);
